@@ -31,10 +31,9 @@
 //   - [github.com/noregret/noregret/pasto] states the problem: metrics, objectives, guardrails, and
 //     the interface of its learners.
 //   - pasto/optimum computes certified optima where the means are known.
-//   - pasto/confident is the learner of the library and of strict experiments, and pasto/drifting
-//     makes it forget. pasto/ascent holds the stochastic gradient methods of the literature, and pasto/box
+//   - pasto/confident is the default learner where there is no control. pasto/ascent holds the stochastic gradient methods of the literature, and pasto/box
 //     learns in a box of continuous parameters. pasto/single finds the best single arm,
-//     pasto/optimistic plays bandits under hard guardrails, and pasto/released reads private sums.
+//     pasto/optimistic plays bandits under hard guardrails.
 //     pasto/catalogue makes all of them by name.
 //   - [github.com/noregret/noregret/bandit] holds learners for one metric.
 //     bandit/offpolicy estimates the value of a policy from decisions that another one made.

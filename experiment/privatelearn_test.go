@@ -184,7 +184,7 @@ func TestPrivateStudy(t *testing.T) {
 	r := rates{[]float64{0.3, 0.5, 0.5}, []float64{0.1, 0.4, 0.4}}
 	const rounds = 80
 	text := strings.Replace(ratesText, "rounds: 40", "rounds: "+strconv.Itoa(rounds), 1)
-	for decisions, alone := range map[int]float64{1000: 32.5, 4000: 9} {
+	for decisions, alone := range map[int]float64{1000: 22.5, 4000: 6.5} {
 		var needed []float64 // +Inf for a run that does not reach it
 		for run := range testsize.Of(20, 4) {
 			next, reached := 2.0, math.Inf(1) // the round that the watched mixture is served in

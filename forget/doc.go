@@ -10,8 +10,8 @@
 //	detector=cusum    the learner begins anew when a change detector reports a change
 //	adaptive          the learner runs several memories and follows the one that has done best
 //
-// [Parse] reads a text and [Rule.String] writes it. Packages drift, classify, pasto/drifting and
-// experiment take the rules that their learners can follow, and refuse the others.
+// [Parse] reads a text and [Rule.String] writes it. Packages drift, classify and experiment
+// take the rules that their learners can follow, and refuse the others.
 //
 // # When to restart
 //

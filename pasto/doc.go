@@ -31,8 +31,8 @@
 //   - pasto/catalogue lists the learners by name and makes them: start there.
 //   - pasto/optimum solves the problem for known means, with a certificate, and tells whether
 //     guardrails can be held at all.
-//   - pasto/confident is the default learner: confidence bounds and exact solutions.
-//   - pasto/drifting is the default learner for means that change, with a memory that ends.
+//   - pasto/confident is the default learner: means, standard errors and exact solutions. Where a
+//     control arm holds the guardrails, experiment/propose/mixture has another.
 //   - pasto/ascent is the paper's Algorithm 1 with a choice of estimators and schedules, its bounds,
 //     and its baseline S-SCGD.
 //   - pasto/single looks for the best single arm by the rules of package bandit.

@@ -36,27 +36,8 @@ type Observation struct {
 	// known. They need a Size, must be at least 0 and at most 1e200, and tell a learner the noise
 	// from the first round on; learners other than the default ignore them.
 	Variances []float64
-	// Noise is set where Metrics come from sums that were released with noise, to protect the
-	// units. Only the default learner takes it: see [Noise].
-	Noise *Noise
 	// Round is the round of the draw, the current one if left out (0). Learners refuse others.
 	Round int
-}
-
-// Noise is the variance of noise in an observation, which comes from noisy sums over all rounds, as
-// a private stream of prefix sums releases them (package private/aggregate): Metrics are the
-// difference of two such sums, divided by Size, and may lie outside the metrics' ranges. The ranges
-// must be known. There is one observation of an arm in a round, and Size is the number of units.
-type Noise struct {
-	// Step are the variances of the noise in Size·Metrics, of length M, each from 0 to 1e200.
-	Step []float64
-	// Total are the variances of the noise in the sum of Size·Metrics over all observations of the
-	// arm so far, of length M, each from 0 to 1e200. Noise of prefix sums cancels in it: Total may
-	// be far below the sum of all Step.
-	Total []float64
-	// Releases is the number of releases so far, where it may be more than the learner has observed
-	// one by one: bounds for all rounds together allow for so many. 0 says that it is not.
-	Releases int
 }
 
 // Learner finds a mixture by experiment. In each round it provides the serving distribution p_t,

@@ -105,6 +105,9 @@ func (g *Goals) Validate() error {
 // Metrics returns the metrics as they were given to [NewGoals]. Do not write to them.
 func (g *Goals) Metrics() []Metric { return g.given }
 
+// Soft is the softness b, 0 for a sum.
+func (g *Goals) Soft() float64 { return g.soft }
+
 // Dim implements [Objective].
 func (g *Goals) Dim() int { return len(g.metrics) }
 

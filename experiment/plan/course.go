@@ -53,8 +53,8 @@ type room struct {
 	alpha float64 // level of the learner's bounds
 }
 
-// Constants of the learner's bounds (package confident). The test against the simulation fails if
-// they differ much.
+// Constants of bounds for all rounds together. The test against the simulation fails if they differ
+// much from the policy's.
 const (
 	unboundedShare = 0.01 // share of all arms without data together where a metric has no range
 	tightUnits     = 300  // number of units at which bounds are the tightest

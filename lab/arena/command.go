@@ -16,12 +16,12 @@ import (
 func Command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "arena",
-		Short: "Play the default learner and its peers on families of users' problems",
-		Long: `Play the default learner and its peers side by side, with the same draws for all, on families
-of problems as users have them. --drift plays ways to forget on worlds whose means change, --served
-plays package mixture and its peers on all families.`,
+		Short: "Play the policy of the service and its peers on families of users' problems",
+		Long: `Play the policy of the service, package mixture, and its peers side by side, with the same draws
+for all, on families of problems as users have them. --drift plays its memories on worlds whose
+means change, --served plays it beside the peers that plan on all families.`,
 		Example: `  noregret-lab arena --runs 100
-  noregret-lab arena --families week,drift --learners default,greedy-2-safe --json
+  noregret-lab arena --families week,drift --learners mixture,greedy-2-safe --json
   noregret-lab arena --drift --runs 200
   noregret-lab arena --served --runs 20 --seed 4242`,
 	}
@@ -31,7 +31,7 @@ plays package mixture and its peers on all families.`,
 	f.StringSliceVar(&o.Learners, "learners", nil, "names of the learners; empty for all")
 	list := f.Bool("list", false, "list families and learners, and play nothing")
 	drifting := f.Bool("drift", false, "play the families and the learners for means that change")
-	served := f.Bool("served", false, "play all families with package mixture, its peers and the default")
+	served := f.Bool("served", false, "play all families with package mixture and the peers that plan")
 	f.IntVar(&o.Runs, "runs", 100, "runs of each family, at least 2")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed")
 	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
@@ -79,7 +79,7 @@ func (o *Options) useServed() {
 	}
 	if len(o.Learners) == 0 {
 		o.Learners = []string{
-			"mixture", "small", "default", "greedy-2", "greedy-2-safe", "optimistic", "optimistic-safe", "contrasts",
+			"mixture", "small", "greedy-2", "greedy-2-safe", "optimistic", "optimistic-safe", "contrasts",
 			"contrasts-safe",
 		}
 	}

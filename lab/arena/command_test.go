@@ -51,7 +51,7 @@ func TestCommandLists(t *testing.T) {
 	if err := labtest.Run(t.Context(), Command(), []string{"--list"}, &b, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "family week: ") || !strings.Contains(b.String(), "learner default: ") {
+	if !strings.Contains(b.String(), "family week: ") || !strings.Contains(b.String(), "learner mixture: ") {
 		t.Errorf("printed\n%s", b.String())
 	}
 }

@@ -7,7 +7,7 @@
 //
 // # Peers
 //
-// [Learners] lists the default learner (package confident) and its peers: what a good engineer
+// [Learners] lists the policy of the service (package mixture) and its peers: what a good engineer
 // would write in a hundred lines. Each is an estimator (the arms' means, or their effects beside
 // those of rounds) with a policy (a uniform test, Thompson sampling, ε-greedy or optimistic linear
 // programs). Those whose names end in "-safe" have a last step that keeps the served mixture within
@@ -18,9 +18,8 @@
 // The value of a mixture is 0 for the control and 1 for the certified optimum. A violation of a
 // hard guardrail costs twice its certified price, so that it never pays. A [Play] has the value of
 // the mixture deployed at the end, the mean value of the served mixtures, and how far and how often
-// guardrails were broken by the true means. A [Verdict] compares the default with the best peer of
-// its [Caution], and with the best of all, among those that keep the guardrails. Level means not
-// behind by more than two standard errors of the paired difference.
+// guardrails were broken by the true means. Where package mixture plays, a table has it beside the
+// best peer that was as safe in fact ([Row.Safe]), which is picked after the fact.
 //
 // lab/docs/arena.md has the figures; noregret-lab arena prints them.
 package arena

@@ -5,7 +5,6 @@ import (
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/confident"
 )
 
 // Learner plays a world round by round. Arm 0 is the control. A learner need not be safe for
@@ -35,57 +34,39 @@ type Task struct {
 	guard *guard       // of learners that bound what they serve
 }
 
-// Caution is how a learner treats hard guardrails. Learners are compared with those of the same
-// caution, because a learner without any explores faster.
-type Caution struct {
-	// Deployed is the number of standard errors by which the estimates of the deployed mixture
-	// hold the guardrails, 0 for none.
-	Deployed float64
-	// Served marks learners that bound what is served in all rounds together, with probability
-	// 1 − [Alpha].
-	Served bool
-}
-
 // Alpha is the probability with which learners that bound what is served may break a hard guardrail
 // in some round of a run.
 const Alpha = 0.05
 
 // Entry is a learner by name.
 type Entry struct {
-	Name    string
-	About   string
-	Caution Caution
-	New     func(*Task) (Learner, error)
+	Name  string
+	About string
+	New   func(*Task) (Learner, error)
 }
 
-// Learners lists the default learner first, then its peers, then the oracle.
+// Learners lists the policy of the service first, then its peers, then the oracle.
 func Learners() []Entry {
-	two, safe := Caution{Deployed: 2}, Caution{Deployed: 2, Served: true}
-	list := []Entry{
-		{
-			"default", "package confident with its default options and the control", safe,
-			Default(confident.DefaultOptions()),
-		},
-		{"mixture", "package propose/mixture with its default options", two, Mixture(mixture.DefaultOptions())},
-		{"test-single", "a uniform test, then the best single arm", two, plain(newTestSingle)},
-		{"test-mixture", "a uniform test, then the best mixture", two, plain(newTestMixture)},
-		{"thompson", "Thompson sampling of priced single arms", Caution{}, plain(newThompson)},
-		{"greedy-1", "ε-greedy linear program, one standard error", Caution{Deployed: 1}, plain(newGreedy(1))},
-		{"greedy-2", "ε-greedy linear program, two standard errors", two, plain(newGreedy(2))},
-		{"optimistic", "optimistic linear program, pessimistic guardrails", two, plain(newOptimistic)},
-		{"contrasts", "ε-greedy linear program on effects of arms beside those of rounds", two, plain(newContrasts)},
-		{"small", "a plain design: least squares, one linear program, one step to the control", two, plain(newSmall)},
-		{"algorithm1", "the paper's Algorithm 1 in its practical form, priced", Caution{}, newAlgorithm1},
-		{"test-single-safe", "test-single, made safe", safe, safely(newTestSingle)},
-		{"test-mixture-safe", "test-mixture, made safe", safe, safely(newTestMixture)},
-		{"thompson-safe", "thompson, made safe", Caution{Served: true}, safely(newThompson)},
-		{"greedy-2-safe", "greedy-2, made safe", safe, safely(newGreedy(2))},
-		{"optimistic-safe", "optimistic, made safe", safe, safely(newOptimistic)},
-		{"contrasts-safe", "contrasts, made safe", safe, safely(newContrasts)},
-		{"control", "the control alone", safe, newControl},
-		{"oracle", "the optimum of the true means", Caution{}, newOracle},
+	return []Entry{
+		{"mixture", "package propose/mixture with its default options", Mixture(mixture.DefaultOptions(), 0)},
+		{"test-single", "a uniform test, then the best single arm", plain(newTestSingle)},
+		{"test-mixture", "a uniform test, then the best mixture", plain(newTestMixture)},
+		{"thompson", "Thompson sampling of priced single arms", plain(newThompson)},
+		{"greedy-1", "ε-greedy linear program, one standard error", plain(newGreedy(1))},
+		{"greedy-2", "ε-greedy linear program, two standard errors", plain(newGreedy(2))},
+		{"optimistic", "optimistic linear program, pessimistic guardrails", plain(newOptimistic)},
+		{"contrasts", "ε-greedy linear program on effects of arms beside those of rounds", plain(newContrasts)},
+		{"small", "a plain design: least squares, one linear program, one step to the control", plain(newSmall)},
+		{"algorithm1", "the paper's Algorithm 1 in its practical form, priced", newAlgorithm1},
+		{"test-single-safe", "test-single, made safe", safely(newTestSingle)},
+		{"test-mixture-safe", "test-mixture, made safe", safely(newTestMixture)},
+		{"thompson-safe", "thompson, made safe", safely(newThompson)},
+		{"greedy-2-safe", "greedy-2, made safe", safely(newGreedy(2))},
+		{"optimistic-safe", "optimistic, made safe", safely(newOptimistic)},
+		{"contrasts-safe", "contrasts, made safe", safely(newContrasts)},
+		{"control", "the control alone", newControl},
+		{"oracle", "the optimum of the true means", newOracle},
 	}
-	return list
 }
 
 // FindLearner returns the learner of that name; the error lists the names.

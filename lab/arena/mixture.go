@@ -5,7 +5,6 @@ import (
 	"github.com/noregret/noregret/experiment/propose"
 	"github.com/noregret/noregret/experiment/propose/mixture"
 	"github.com/noregret/noregret/lab/world"
-	"github.com/noregret/noregret/pasto"
 )
 
 // mixtureLearner is package mixture's policy beside the store of package compare, as a host drives
@@ -17,10 +16,12 @@ type mixtureLearner struct {
 	serving, deployed []float64
 }
 
-// Mixture returns a maker of package mixture's policy with these options, for an [Entry].
-func Mixture(o mixture.Options) func(*Task) (Learner, error) {
+// Mixture returns a maker of package mixture's policy with these options and this
+// [propose.Problem.Memory], for an [Entry].
+func Mixture(o mixture.Options, memory int) func(*Task) (Learner, error) {
 	return func(task *Task) (Learner, error) {
-		p := problem(task.Goals, task.Arms)
+		p := propose.OfGoals(task.Goals, task.Arms)
+		p.Memory = memory
 		store, err := p.Store()
 		if err != nil {
 			return nil, err
@@ -33,32 +34,6 @@ func Mixture(o mixture.Options) func(*Task) (Learner, error) {
 		only(deployed, 0)
 		return &mixtureLearner{policy: policy, store: store, deployed: deployed}, nil
 	}
-}
-
-// problem returns the problem of an objective, whose metrics are numbered alike.
-func problem(goals *pasto.Goals, arms int) *propose.Problem {
-	p := &propose.Problem{Arms: make([]propose.Arm, arms)}
-	for k := range p.Arms {
-		p.Arms[k].Most = 1
-	}
-	for i := range goals.Metrics() {
-		x := goals.Metrics()[i].EnsureDefaults()
-		p.Metrics = append(p.Metrics, propose.Metric{Name: x.Name, Lower: x.Lower, Upper: x.Upper})
-		down := x.Direction == pasto.Down
-		switch x.Role {
-		case pasto.Primary:
-			p.Goals = append(p.Goals, propose.Goal{Metric: i, Down: down, Weight: x.Weight})
-		case pasto.Guardrail:
-			g := propose.Guardrail{
-				Metric: i, Down: down, Limit: x.Threshold, Relative: x.Relative, Hard: x.Hard,
-			}
-			if !x.Hard {
-				g.Price, g.Absolute = x.Lambda, true
-			}
-			p.Guardrails = append(p.Guardrails, g)
-		}
-	}
-	return p
 }
 
 // Serving implements [Learner].

@@ -15,8 +15,7 @@ import (
 type Options struct {
 	// Families and Learners are names; none means all.
 	Families, Learners []string
-	// Entries are played in place of Learners where there are any: the first is the one that
-	// verdicts are about if its name is "default".
+	// Entries are played in place of Learners where there are any.
 	Entries []Entry
 	// Runs is the number of runs of each family, at least 2.
 	Runs int
@@ -46,52 +45,12 @@ type Row struct {
 	// Runs that served less than the control is worth.
 	ServedWorse   study.Estimate `json:"served_worse"`
 	DeployedWorse study.Estimate `json:"deployed_worse"` // runs that deploy less than that
-	// DeployedLead and ServedLead are the mean differences of the default to this learner in the
-	// same runs, where the default is the first learner.
-	DeployedLead study.Estimate `json:"deployed_lead"`
-	ServedLead   study.Estimate `json:"served_lead"`
 }
 
-// FamilyResult is what all learners did in a family, and how the default compares.
+// FamilyResult is what all learners did in a family.
 type FamilyResult struct {
-	Family  string   `json:"family"`
-	Rows    []Row    `json:"rows"`
-	Verdict *Verdict `json:"verdict,omitempty"`
-}
-
-// Comparison is the default beside the best peers of some kind, by their means.
-type Comparison struct {
-	DeployedPeer string `json:"deployed_peer"`
-	ServedPeer   string `json:"served_peer"`
-	// DeployedLead and ServedLead are the mean leads of the default over these peers in the same
-	// runs.
-	DeployedLead study.Estimate `json:"deployed_lead"`
-	ServedLead   study.Estimate `json:"served_lead"`
-	// DeployedLevel and ServedLevel report that the default is not behind by more than two standard
-	// errors.
-	DeployedLevel bool `json:"deployed_level"`
-	ServedLevel   bool `json:"served_level"`
-}
-
-// Level reports whether the default is level in what it serves and in what it deploys.
-func (c *Comparison) Level() bool { return c.DeployedLevel && c.ServedLevel }
-
-// Verdict compares the default with the best of its peers in a family. A peer counts if it keeps
-// the hard guardrails: in at least 99 % of the rounds that it serves, and in at least 95 % of the
-// runs in what it deploys, to two standard errors.
-type Verdict struct {
-	// Caution compares with the peers of the default's caution: those that bound what they serve in
-	// all rounds together, and deploy with as many standard errors.
-	Caution Comparison `json:"caution"`
-	// Any compares with peers that bound what they serve or not, if they keep the guardrails, and
-	// deploy with as many standard errors. Where the uniform mixture holds the guardrails peers
-	// without bounds keep them too, and learn faster.
-	Any Comparison `json:"any"`
-	// Safe reports that the default broke a hard guardrail in at most 1 % of all rounds.
-	Safe bool `json:"safe"`
-	// AboveControl reports that the default was not worse than the control, to two standard errors,
-	// in what it served and in what it deployed.
-	AboveControl bool `json:"above_control"`
+	Family string `json:"family"`
+	Rows   []Row  `json:"rows"`
 }
 
 // Result is what a call of [Run] has measured.
@@ -118,11 +77,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := &Result{Runs: o.Runs, Seed: o.Seed}
 	for i := range families {
-		w, err := families[i].Draw(families[i].Source(o.Seed, 0))
-		if err != nil {
-			return nil, err
-		}
-		r.Families = append(r.Families, summarize(families[i].Name, w.Goals.HasHard(), entries, plays[i]))
+		r.Families = append(r.Families, summarize(families[i].Name, entries, plays[i]))
 	}
 	return r, nil
 }
@@ -195,15 +150,14 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// summarize sums up the runs of a family. The default is compared where it is the first learner.
-func summarize(family string, hard bool, entries []Entry, runs [][]Play) FamilyResult {
+// summarize sums up the runs of a family.
+func summarize(family string, entries []Entry, runs [][]Play) FamilyResult {
 	r := FamilyResult{Family: family}
-	compared := entries[0].Name == "default"
 	for i := range entries {
 		of := func(f func(p *Play) float64) study.Estimate {
 			return estimate(runs, func(plays []Play) float64 { return f(&plays[i]) })
 		}
-		row := Row{
+		r.Rows = append(r.Rows, Row{
 			Learner:        entries[i].Name,
 			Deployed:       of(func(p *Play) float64 { return p.Deployed }),
 			Served:         of(func(p *Play) float64 { return p.Served }),
@@ -216,15 +170,7 @@ func summarize(family string, hard bool, entries []Entry, runs [][]Play) FamilyR
 			DeployedBroken: of(func(p *Play) float64 { return indicator(p.DeployedBroken) }),
 			ServedWorse:    of(func(p *Play) float64 { return indicator(p.Served < -rounding) }),
 			DeployedWorse:  of(func(p *Play) float64 { return indicator(p.Deployed < -rounding) }),
-		}
-		if compared {
-			row.DeployedLead = estimate(runs, func(p []Play) float64 { return p[0].Deployed - p[i].Deployed })
-			row.ServedLead = estimate(runs, func(p []Play) float64 { return p[0].Served - p[i].Served })
-		}
-		r.Rows = append(r.Rows, row)
-	}
-	if compared {
-		r.Verdict = judge(entries, r.Rows, hard)
+		})
 	}
 	return r
 }
@@ -236,46 +182,3 @@ const (
 	// % for one guardrail with two standard errors of caution, and there may be more.
 	mostDeployedBroken = 0.05
 )
-
-// judge compares the first learner with the others. It returns nil if there is no peer of its
-// caution. Where no guardrail is hard, caution makes no difference.
-func judge(entries []Entry, rows []Row, hard bool) *Verdict {
-	own := entries[0].Caution
-	careful := func(i int) bool { return !hard || entries[i].Caution.Deployed >= own.Deployed }
-	safe := func(i int) bool { return !hard || entries[i].Caution.Served || !own.Served }
-	caution, ok := best(entries, rows, func(i int) bool { return careful(i) && safe(i) }, safe)
-	if !ok {
-		return nil
-	}
-	any, _ := best(entries, rows, careful, func(int) bool { return true })
-	return &Verdict{
-		Caution: caution, Any: any, Safe: rows[0].BrokenRounds.Mean <= mostBroken,
-		AboveControl: rows[0].Deployed.AtLeast(-rounding) && rows[0].Served.AtLeast(-rounding),
-	}
-}
-
-// best compares the first learner with the best of those that keep the hard guardrails: in what
-// is deployed with the careful ones, in what is served with the safe ones. It reports false if
-// there are none.
-func best(entries []Entry, rows []Row, careful, safe func(i int) bool) (c Comparison, ok bool) {
-	deployed, served := 0, 0
-	for i := 1; i < len(rows); i++ {
-		x := &rows[i]
-		if entries[i].Name == "oracle" {
-			continue
-		}
-		if careful(i) && x.DeployedBroken.AtMost(mostDeployedBroken) &&
-			(deployed == 0 || x.Deployed.Mean > rows[deployed].Deployed.Mean) {
-			deployed = i
-		}
-		if safe(i) && x.BrokenRounds.Mean <= mostBroken && (served == 0 || x.Served.Mean > rows[served].Served.Mean) {
-			served = i
-		}
-	}
-	c = Comparison{
-		DeployedPeer: rows[deployed].Learner, DeployedLead: rows[deployed].DeployedLead,
-		ServedPeer: rows[served].Learner, ServedLead: rows[served].ServedLead,
-	}
-	c.DeployedLevel, c.ServedLevel = c.DeployedLead.AtLeast(-rounding), c.ServedLead.AtLeast(-rounding)
-	return c, deployed > 0 && served > 0
-}

@@ -12,8 +12,6 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/lab/world"
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/pasto/released"
 	"github.com/noregret/noregret/private/aggregate"
 )
 
@@ -205,13 +203,7 @@ func (r *runner) play(ctx context.Context, seed uint64) error {
 		return err
 	}
 	defer sums.Close()
-	o := confident.DefaultOptions()
-	o.Control = 0
-	learner, err := confident.New(r.world.Goals, arms, o)
-	if err != nil {
-		return err
-	}
-	reader, err := released.New(sums, arms, 2)
+	learner, err := newLearner(r.world, sums)
 	if err != nil {
 		return err
 	}
@@ -220,29 +212,24 @@ func (r *runner) play(ctx context.Context, seed uint64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r.measure(t, learner.Serving())
-		r.draw(t, learner.Serving(), sums.Limit(), units, exact)
-		if err := sums.Step(exact, out); err != nil {
-			return err
-		}
-		obs, err := reader.Round(units, out)
+		serving, err := learner.serving()
 		if err != nil {
 			return err
 		}
-		if r.Epsilon == 0 {
-			for i := range obs {
-				o := &obs[i]
-				o.Noise = nil
-				for _, v := range o.Metrics {
-					o.Variances = append(o.Variances, float64(v*(1-v)))
-				}
-			}
+		r.measure(t, serving)
+		r.draw(t, serving, sums.Limit(), units, exact)
+		if err := sums.Step(exact, out); err != nil {
+			return err
 		}
-		if err := learner.Observe(obs); err != nil {
+		if err := learner.observe(units, out); err != nil {
 			return err
 		}
 	}
-	r.measure(int(r.Rounds)-1, learner.Serving())
+	serving, err := learner.serving()
+	if err != nil {
+		return err
+	}
+	r.measure(int(r.Rounds)-1, serving)
 	r.deviation = sums.Deviation(r.Rounds, 0) / float64(r.Units)
 	return nil
 }

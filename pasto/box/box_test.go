@@ -8,10 +8,10 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/pasto"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/internal/round"
 	"github.com/noregret/noregret/pasto/optimum"
-	"github.com/noregret/noregret/pasto/plain"
 )
 
 // wave is a world on [0, 2]×[−1, 1] with gain around one point and the guardrail held around
@@ -262,7 +262,7 @@ func TestNil(t *testing.T) {
 	for _, f := range []pasto.Objective{nil, (*pasto.Goals)(nil), (*pasto.Utility)(nil), absent{}} {
 		_, _, e1 := optimum.BestSingle(f, mu)
 		_, e2 := optimum.Maximize(f, mu, optimum.DefaultOptions())
-		_, e3 := plain.New(f, 2, plain.DefaultOptions())
+		_, e3 := confident.New(f, 2, confident.DefaultOptions())
 		_, e4 := New(f, []float64{0}, []float64{1}, DefaultOptions(1))
 		e5 := pasto.CheckConcave(f, []float64{0}, []float64{1}, 1, 1)
 		for _, err := range []error{e1, e2, e3, e4, e5} {

@@ -1,19 +1,14 @@
 package catalogue
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/drift"
-	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/internal/named"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
 	"github.com/noregret/noregret/pasto/confident"
-	"github.com/noregret/noregret/pasto/drifting"
-	"github.com/noregret/noregret/pasto/plain"
 	"github.com/noregret/noregret/pasto/single"
 )
 
@@ -27,87 +22,30 @@ type Entry struct {
 	// it refuses one below 1. Start is π_1, nil for uniform; algorithms that have no starting
 	// mixture refuse one.
 	New func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
-	// Controlled makes it with a control arm, as the service does: it observes the raw values of
-	// every arm, and keeps what it serves within hard guardrails. It is nil for algorithms that
-	// compare with a control group beside their arms.
-	Controlled func(f pasto.Objective, arms, rounds, control int) (pasto.Learner, error)
 }
 
 // Algorithms lists all algorithms by name, the default first.
 func Algorithms() []Entry {
-	return slices.Concat(mixtures(), forgetful(), ascents(), trackers(), singles())
+	return slices.Concat(mixtures(), ascents(), trackers(), singles())
 }
 
-// mixtures are the default learner and its variant. With a control arm they are those of package
-// confident.
+// mixtures are the default learner and its variant.
 func mixtures() []Entry {
-	mixture := func(o plain.Options) func(pasto.Objective, int, int, []float64) (pasto.Learner, error) {
-		return func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
+	entry := func(name, doc string, o confident.Options) Entry {
+		return Entry{name, doc, func(f pasto.Objective, arms, _ int, start []float64) (pasto.Learner, error) {
 			if err := noStart(start); err != nil {
 				return nil, err
 			}
-			return plain.New(f, arms, o)
-		}
-	}
-	controlled := func(o confident.Options) func(pasto.Objective, int, int, int) (pasto.Learner, error) {
-		return func(f pasto.Objective, arms, _, control int) (pasto.Learner, error) {
-			o := o
-			o.Control = control
 			return confident.New(f, arms, o)
-		}
+		}}
 	}
-	floor, safe := plain.DefaultOptions(), confident.DefaultOptions()
-	floor.Floor, safe.Floor = 0.05, 0.05
+	floor := confident.DefaultOptions()
+	floor.Floor = 0.05
 	return []Entry{
-		{
-			Name: "default", Doc: "arm means with confidence: an optimistic mixture to learn, a cautious one to " +
-				"deploy, changes detected", New: mixture(plain.DefaultOptions()),
-			Controlled: controlled(confident.DefaultOptions()),
-		},
-		{Name: "default-floor", Doc: "the default with 5 % of the groups spread over all arms for ever, for arms " +
-			"that may become good unseen", New: mixture(floor), Controlled: controlled(safe)},
-	}
-}
-
-// forgetful are the default learner with ways to forget, each the text of a rule of package forget.
-func forgetful() []Entry {
-	entry := func(name, doc string, rule func(rounds int) string) Entry {
-		make := func(f pasto.Objective, arms, rounds int, o confident.Options) (pasto.Learner, error) {
-			r, err := forget.Parse(rule(rounds))
-			if err != nil {
-				return nil, err
-			}
-			return drifting.New(f, arms, o, r)
-		}
-		return Entry{
-			Name: "default-" + name, Doc: doc,
-			New: func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error) {
-				if err := noStart(start); err != nil {
-					return nil, err
-				}
-				return make(f, arms, rounds, confident.DefaultOptions())
-			},
-			Controlled: func(f pasto.Objective, arms, rounds, control int) (pasto.Learner, error) {
-				o := confident.DefaultOptions()
-				o.Control = control
-				return make(f, arms, rounds, o)
-			},
-		}
-	}
-	always := func(text string) func(int) string { return func(int) string { return text } }
-	return []Entry{
-		entry("restart", "the default, begun anew every ⌈T^⅔⌉ rounds", func(rounds int) string {
-			b, err := drift.NewBudget(max(rounds, 1), 1)
-			if err != nil {
-				return "restart" // refused
-			}
-			return fmt.Sprintf("restart=%d", min(b.BatchSize(drift.ConvexGradient), drifting.MostRounds))
-		}),
-		entry("discount", "the default, whose rounds lose 0.2 % of their weight in each round", always("memory=500")),
-		entry("window", "the default on the last 500 rounds", always("window=500")),
-		entry("cusum", "the default, which begins an arm anew when CUSUM finds a change of its residuals",
-			always("detector=cusum")),
-		entry("adaptive", "the default with the discount that has predicted best", always("adaptive")),
+		entry("default", "arm means with confidence: an optimistic mixture to learn, a cautious one to deploy, "+
+			"changes detected", confident.DefaultOptions()),
+		entry("default-floor", "the default with 5 % of the groups spread over all arms for ever, for arms that "+
+			"may become good unseen", floor),
 	}
 }
 
@@ -262,16 +200,6 @@ func New(name string, f pasto.Objective, arms, rounds int, start []float64) (pas
 		return nil, err
 	}
 	return e.New(f, arms, rounds, start)
-}
-
-// NewControlled makes the algorithm of that name with a control arm, as [Entry.Controlled]. It
-// returns nil for an algorithm that compares with a control group instead.
-func NewControlled(name string, f pasto.Objective, arms, rounds, control int) (pasto.Learner, error) {
-	e, err := find(name)
-	if err != nil || e.Controlled == nil {
-		return nil, err
-	}
-	return e.Controlled(f, arms, rounds, control)
 }
 
 // find returns the algorithm of that name; "" is the default.

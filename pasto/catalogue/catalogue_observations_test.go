@@ -11,10 +11,10 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/ascent"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/internal/check"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
 	"github.com/noregret/noregret/pasto/optimum"
-	"github.com/noregret/noregret/pasto/plain"
 )
 
 // Every algorithm refuses bad observations, and a refusal changes nothing.
@@ -294,7 +294,7 @@ func TestRelativeObservations(t *testing.T) {
 			t.Errorf("%s: a refused round counts", e.Name)
 		}
 	}
-	l, _ := plain.New(f, 2, plain.DefaultOptions())
+	l, _ := confident.New(f, 2, confident.DefaultOptions())
 	r := random.New(1, "test")
 	arms := make([]int, 2)
 	for range 200 {
@@ -374,7 +374,7 @@ func TestExtremes(t *testing.T) {
 // The default learner counts a round in which its solution fails, keeps its mixtures and returns
 // the error.
 func TestSolutionThatFails(t *testing.T) {
-	l, err := plain.New(pastotest.Cliff(), 2, plain.DefaultOptions())
+	l, err := confident.New(pastotest.Cliff(), 2, confident.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

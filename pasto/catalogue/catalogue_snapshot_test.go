@@ -7,8 +7,8 @@ import (
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/box"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/internal/pastotest"
-	"github.com/noregret/noregret/pasto/plain"
 )
 
 // A snapshot belongs to its objective: restoring under another threshold, price or utility is
@@ -33,9 +33,9 @@ func TestSnapshotObjective(t *testing.T) {
 	}
 	u, v := pastotest.Cliff(), pastotest.Cliff()
 	v.Name = "another"
-	l, _ := plain.New(u, 2, plain.DefaultOptions())
+	l, _ := confident.New(u, 2, confident.DefaultOptions())
 	data, _ := l.MarshalBinary()
-	other, _ := plain.New(v, 2, plain.DefaultOptions())
+	other, _ := confident.New(v, 2, confident.DefaultOptions())
 	if err := other.UnmarshalBinary(data); err == nil {
 		t.Error("restored under another utility")
 	}

@@ -1,141 +1,163 @@
 package confident
 
 import (
-	"github.com/noregret/noregret/pasto/internal/round"
-	"github.com/noregret/noregret/pasto/optimum"
-)
+	"math"
+	"slices"
 
-// planner solves for the mixtures.
-type planner struct {
-	*guard
-	program        optimum.Partial // of V̂ moved by its errors, as the objective sees it
-	up, down, safe []float64
-}
+	"github.com/noregret/noregret/internal/portable"
+	"github.com/noregret/noregret/internal/stat"
+)
 
 const (
-	epochRatio = 1.05
-	// bisectionSteps is the number of bisections that look for the largest feasible share of the
-	// caution of hard guardrails.
-	bisectionSteps = 6
+	// epoch is the ratio of the rounds of two solutions, counted from the last change.
+	epoch = 1.05
+	// spreadShare is the largest share that all arms have alike for exploration.
+	spreadShare = 0.15
+	// fewArms is the number of arms up to which exploration does not depend on it.
+	fewArms = 4
+	// In fewer than fewRounds an arm's first values may all be bad ones.
+	fewRounds = 3
+	// manyRounds is the number of rounds of an arm from which on its error counts as known.
+	manyRounds = 200
+	// halvings is how often the caution of hard guardrails is halved where no mixture holds them
+	// with all of it.
+	halvings = 6
 )
 
-// reset makes the planner one for as many arms as the state has.
-func (w *planner) reset() {
-	w.program.Reset(w.objective, len(w.s.Active))
-	w.program.Most = w.options.largest(len(w.s.Active))
-}
-
-// ready computes the estimates, and reports whether they tell enough for a solution.
-func (w *planner) ready() bool {
-	ready, control := w.model.Estimate(w.s.Active) && w.model.NoiseKnown(), w.options.Control
-	w.program.Usable = w.model.Usable
-	return ready && (control < 0 || w.model.Usable[control])
-}
-
-// solve computes p⁺, p⁻ and, where hard guardrails are promised, the safe mixture. They stay as
-// they are until the noise is known, and where a solution fails.
-func (w *planner) solve() {
-	s := &w.s
-	w.program.Err = nil
-	ready := w.ready()
-	if w.promised() {
-		w.computeSlack(ready)
-	}
-	if !ready || len(w.guards) > 0 && w.model.EffectsUnknown() {
+// solve computes p⁺, p⁻ and Width. They stay as they are until the error of an arm is known, and
+// where a program fails.
+func (l *Learner) solve() {
+	s, w := &l.s, &l.program
+	w.Err = nil
+	if !l.ready() {
 		return
 	}
-	w.up, w.down, w.safe = append(w.up[:0], s.Up...), append(w.down[:0], s.Down...), append(w.safe[:0], s.Safe...)
-	w.move(stay)
-	most := w.program.Range()
-	w.deploy(w.down)
-	low := w.program.Value
-	if w.promised() {
-		w.moveEstimates(1, 0)
-		for k := range s.Active { // hard guardrails are by the bounds that what is served must hold
-			for j, i := range w.guards {
-				w.program.Table.Arm(k)[i] = w.goals.Metrics()[i].Limit() + float64(w.metrics[i].Sign*w.slack.Arm(k)[j])
-			}
-		}
-		if !w.program.Maximize(w.safe) {
-			round.Shrink(w.safe, w.options.Control, round.SafeShare(w.safe, w.options.Control, &w.slack))
-		}
-	}
-	w.moveEstimates(1, 1)
-	w.program.Maximize(w.up)
-	if w.program.Err != nil {
+	l.up, l.down = append(l.up[:0], s.Up...), append(l.down[:0], s.Down...)
+	l.move(func(int, int) float64 { return 0 })
+	most := w.Range()
+	l.deploy(l.down)
+	low := w.Value
+	l.move(func(k, i int) float64 { return float64(l.options.Optimism * math.Sqrt(s.Sums.doubt(k, i))) })
+	w.Maximize(l.up)
+	if w.Err != nil {
 		return
 	}
 	s.Width = 1
-	if more := w.program.Value - low; more < most {
+	if more := w.Value - low; more < most {
 		s.Width = max(more, 0) / most
 	}
-	copy(s.Up, w.up)
-	copy(s.Down, w.down)
-	copy(s.Safe, w.safe)
-	w.cap(s.Down) // where few arms are usable
+	copy(s.Up, l.up)
+	copy(s.Down, l.down)
 }
 
-// deploy computes p⁻ and its cautious value. Where no mixture holds the hard guardrails with all
-// their caution, it is the control arm, or without one that of the largest feasible share of the
-// caution, and where none holds them by the estimates, the mixture of least violation.
-func (w *planner) deploy(p []float64) {
-	try := func(room float64) bool {
-		w.moveEstimates(-1, room)
-		return w.program.Maximize(p)
+// ready marks the arms that a mixture may have, those with an estimate and its error, and reports
+// whether there are any.
+func (l *Learner) ready() bool {
+	known := l.s.Sums.Freedom > 0 || l.s.Sums.UnitSize != nil
+	for k, active := range l.s.Active {
+		l.program.Usable[k] = active && l.s.Sums.Rounds[k] > 0 && known
 	}
-	switch control := w.options.Control; {
-	case try(1):
-	case control >= 0:
-		w.program.Only(p, control)
-	case try(0) && w.options.has(noBisection):
-		round.LargestShare(bisectionSteps, try)
-	}
+	return slices.Contains(l.program.Usable, true)
 }
 
-// moveEstimates writes the estimates moved in the metrics' good direction, within their ranges: by
-// the optimism where sign is 1, and by the caution of each metric where it is −1. Hard guardrails
-// take the share room of that.
-func (w *planner) moveEstimates(sign, room float64) {
-	w.move(func(k, i int, v, square float64) float64 {
-		z := w.options.Exploration.Optimism
-		if sign < 0 {
-			z = -w.metrics[i].caution
-			if !w.model.EffectsShown() { // else levels move, and a suspicion is seldom right
-				v += float64(w.metrics[i].Sign * w.suspected(k, i))
-			}
+// deploy computes p⁻ and leaves its cautious value in the program. Where no mixture holds the hard
+// guardrails with all their caution, half of it is taken, and so on; where none holds them by the
+// estimates, p⁻ is the mixture of least violation.
+func (l *Learner) deploy(p []float64) {
+	for j := range halvings {
+		l.moveDown(math.Ldexp(1, -j))
+		if l.program.Maximize(p) {
+			return
 		}
-		if w.metrics[i].Hard {
-			z = float64(z * room)
+	}
+	l.moveDown(0)
+	l.program.Maximize(p)
+}
+
+// moveDown moves the estimates down by the caution of their metrics, of which hard guardrails take
+// this share.
+func (l *Learner) moveDown(share float64) {
+	l.move(func(k, i int) float64 {
+		z := l.metrics[i].caution
+		if l.metrics[i].hard {
+			z = float64(share * student(z, l.s.Sums.Rounds[k]-1))
 		}
-		v = w.model.Moved(k, i, v, square, z)
-		if w.metrics[i].Relative {
-			return v
-		}
-		return min(max(v, w.metrics[i].from), w.metrics[i].to)
+		return -float64(z * math.Sqrt(l.s.Sums.square(k, i)))
 	})
 }
 
-// move writes to the table what f makes of the estimate of metric i of each usable arm k as the
-// objective sees it, and its squared error.
-func (w *planner) move(f func(k, i int, v, square float64) float64) {
-	for k, ok := range w.model.Usable {
-		for i := range w.metrics {
-			if ok {
-				v, square := w.seen(k, i)
-				w.program.Table.Arm(k)[i] = f(k, i, v, square)
-			}
+// student returns the quantile of Student's t that leaves out as much as z does of the normal
+// distribution, for 1 degree of freedom or more.
+func student(z, free float64) float64 {
+	if free > manyRounds {
+		return z
+	}
+	return stat.Student(z, max(free, 1))
+}
+
+// move writes the estimates of the usable arms to the program's table, each moved by f in the good
+// direction of its metric.
+func (l *Learner) move(f func(k, i int) float64) {
+	for k, ok := range l.program.Usable {
+		if !ok {
+			continue
+		}
+		row := l.program.Table.Arm(k)
+		for i := range row {
+			x := &l.metrics[i]
+			row[i] = min(max(l.s.Sums.Mean[k*len(row)+i]+float64(x.sign*f(k, i)), x.from), x.to)
 		}
 	}
 }
 
-// stay makes [planner.move] write the estimates as they are.
-func stay(_, _ int, v, _ float64) float64 { return v }
-
-// cap cuts off what is above the caps of the arms. It goes to the control arm, or without one to
-// the arms of the best estimates that have room.
-func (w *planner) cap(p []float64) {
-	if most := w.program.Most; most != nil {
-		score := func(k int) float64 { return w.program.Reward(w.model.Means(k)) }
-		round.Cap(p, w.options.Control, most, score, w.s.Active)
+// mix computes the serving mixture: (1 − share)·p⁻ + (share − spread)·p⁺ + spread·uniform. Arms
+// that need data of their own have all of it at first, and once all arms have been observed, 1/K
+// for each unit of need.
+func (l *Learner) mix() {
+	s, p := &l.s, l.s.Serving
+	share, spread := l.explored()
+	floor := max(l.options.Floor, spread)
+	share -= spread
+	need := 0.0
+	for k := range p {
+		need += l.need(k)
 	}
+	own := min(need, 1) // the share of arms that need data
+	if s.AllObserved {
+		own = need / float64(s.Live)
+	}
+	for k, v := range s.Down {
+		p[k] = float64((1-own)*(1-floor)) * (float64((1-share)*v) + float64(share*s.Up[k]))
+		if !s.Active[k] {
+			continue
+		}
+		p[k] += float64((1-own)*floor) / float64(s.Live)
+		if n := l.need(k); n > 0 {
+			p[k] += float64(own * (n / need))
+		}
+	}
+	l.sampler.Reset()
+}
+
+// need is how much arm k needs a share of its own: 1 where it has not been observed, and ½ where it
+// has been in fewer than three rounds, once all arms have been observed.
+func (l *Learner) need(k int) float64 {
+	s := &l.s
+	switch n := s.Sums.Rounds[k]; {
+	case !s.Active[k]:
+		return 0
+	case n == 0:
+		return 1
+	case s.AllObserved && n < fewRounds:
+		return 0.5
+	}
+	return 0
+}
+
+// explored returns the share of what explores, and how much of it all arms have alike.
+func (l *Learner) explored() (share, spread float64) {
+	many := math.Sqrt(max(1, float64(l.s.Live)/fewArms))
+	scaled := float64(l.options.Decay * portable.Exp(float64(2*portable.Log(l.s.Width)/3)))
+	share = min(l.options.Share, float64(scaled*many))
+	return share, min(float64(0.5*share), spreadShare, 0.5*scaled/many)
 }

@@ -16,8 +16,6 @@ type Partial struct {
 	Table pasto.Table
 	// Usable are the arms that a mixture may have. The caller may replace the list.
 	Usable []bool
-	// Most are the largest shares that arms may have in a solution, nil for none.
-	Most []float64
 	// Value is that of the last mixture, without hard guardrails, and Err the first error of the
 	// objective that a solution had since it was set to nil.
 	Value   float64
@@ -29,7 +27,6 @@ type Partial struct {
 	arms    []int // the usable ones
 	part    pasto.Table
 	theta   []float64
-	capped  capped
 }
 
 const (
@@ -40,10 +37,9 @@ const (
 	fewestSteps = 30
 )
 
-// Reset makes w one for f and a number of arms, whose means are 0 and shares are not bounded. None
-// of them is usable.
+// Reset makes w one for f and a number of arms, whose means are 0. None of them is usable.
 func (w *Partial) Reset(f pasto.Objective, arms int) {
-	w.f, w.hard, w.Most = f, nil, nil
+	w.f, w.hard = f, nil
 	if g, ok := f.(*pasto.Goals); ok && g.HasHard() {
 		w.hard = g
 	}
@@ -78,47 +74,30 @@ func (w *Partial) Range() float64 {
 	return math.Inf(1)
 }
 
-// Only makes p arm k alone.
-func (w *Partial) Only(p []float64, k int) {
-	clear(p)
-	p[k] = 1
-	w.Value = w.Reward(w.Table.Arm(k))
-}
-
 // Maximize improves p on the usable arms to a gap of a millionth of the range of the arms' scores,
 // as far as some hundred passes over the arms do. Under hard guardrails it sets p to the optimum,
 // or to the mixture of least violation if none holds them, and reports which; where they are too
 // ill-conditioned to tell p stays. It leaves the value in w, and an error of the objective.
-//
-// Where some arms would have more than Most lets them, the one that is furthest above that has what
-// it may have, and the others are solved for again beside it, until none is above.
 func (w *Partial) Maximize(p []float64) (feasible bool) {
-	feasible = w.maximize(p)
-	if w.Most != nil {
-		feasible = w.maximizeCapped(p, feasible)
-	}
-	w.Table.Mean(w.theta, p)
-	w.Value = w.Reward(w.theta)
-	return feasible
-}
-
-// maximize is Maximize without Most and the value.
-func (w *Partial) maximize(p []float64) (feasible bool) {
 	for k, ok := range w.Usable {
 		if !ok {
 			p[k] = 0
 		}
 	}
 	round.Normalize(p, w.Usable)
+	feasible = true
 	if w.hard != nil {
-		return w.maximizeHard(p)
+		feasible = w.maximizeHard(p)
+	} else {
+		w.solver.Err, w.solver.Usable = nil, w.Usable
+		w.solver.SolveToTolerance(p, 1e-6, steps(len(p), w.Table.Metrics()))
+		if w.Err == nil {
+			w.Err = w.solver.Err
+		}
 	}
-	w.solver.Err, w.solver.Usable = nil, w.Usable
-	w.solver.SolveToTolerance(p, 1e-6, steps(len(p), w.Table.Metrics()))
-	if w.Err == nil {
-		w.Err = w.solver.Err
-	}
-	return true
+	w.Table.Mean(w.theta, p)
+	w.Value = w.Reward(w.theta)
+	return feasible
 }
 
 // steps returns the largest number of passes over all arms of a solution with so many arms and

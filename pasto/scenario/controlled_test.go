@@ -8,8 +8,11 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/propose"
+	"github.com/noregret/noregret/experiment/propose/mixture"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/internal/testsize"
+	"github.com/noregret/noregret/pasto"
 )
 
 // documented writes the last example of docs/formats/simulate.md to a file.
@@ -27,39 +30,41 @@ func documented(t *testing.T) string {
 	return path
 }
 
-// TestControlHoldsGuardrail checks that the default learner has the control of a file as one of its
-// arms, as in the service: it serves it at first, and breaks the hard guardrail in at most 1 % of
-// the served rounds. With a control group beside its arms it would serve all arms evenly at first,
-// and break it in 6 to 20 % of the runs from round 5 on.
+// controlled makes the policy of the service.
+func controlled(_ string, f *pasto.Goals, arms, control int) (pasto.Learner, error) {
+	return mixture.NewLearner(propose.OfGoals(f, arms), control, mixture.DefaultOptions())
+}
+
+// TestControlHoldsGuardrail checks that the learner of Controlled has the control of a file as one
+// of its arms, as in the service: it serves it at first, and breaks the hard guardrail in at most 1
+// % of the served rounds. With a control group beside its arms it would serve all arms evenly at
+// first, and break it in 6 to 20 % of the runs from round 5 on.
 func TestControlHoldsGuardrail(t *testing.T) {
 	t.Parallel()
-	path := documented(t)
-	for _, algorithm := range []string{"default", "default-window"} {
-		o, err := DefaultOptions(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Algorithm, o.Iterate, o.Runs = algorithm, "serving", testsize.Of(20, 4)
-		for round := 1; round <= 300; round++ {
-			o.Checkpoints = append(o.Checkpoints, round)
-		}
-		r, err := Run(context.Background(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		broken := 0.0
-		for _, share := range r.Serving.Violation.Share {
-			broken += float64(share) / float64(len(o.Checkpoints))
-		}
-		if broken > 0.01 {
-			t.Errorf("%s: %v of the served rounds break the guardrail, want at most 0.01", algorithm, broken)
-		}
-		if first := r.Mixture.Share[0]; !(first[0] > 0.9) {
-			t.Errorf("%s: the first round serves %v, want hardly more than the control", algorithm, first)
-		}
-		if first, last := float64(r.Objective.Mean[0]), float64(r.Objective.Mean[299]); !(last > first) {
-			t.Errorf("%s: it learns nothing, from %v to %v", algorithm, first, last)
-		}
+	o, err := DefaultOptions(documented(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Algorithm, o.Iterate, o.Runs, o.Controlled = "default", "serving", testsize.Of(20, 4), controlled
+	for round := 1; round <= 300; round++ {
+		o.Checkpoints = append(o.Checkpoints, round)
+	}
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := 0.0
+	for _, share := range r.Serving.Violation.Share {
+		broken += float64(share) / float64(len(o.Checkpoints))
+	}
+	if broken > 0.01 {
+		t.Errorf("%v of the served rounds break the guardrail, want at most 0.01", broken)
+	}
+	if first := r.Mixture.Share[0]; !(first[0] > 0.9) {
+		t.Errorf("the first round serves %v, want hardly more than the control", first)
+	}
+	if first, last := float64(r.Objective.Mean[0]), float64(r.Objective.Mean[299]); !(last > first) {
+		t.Errorf("it learns nothing, from %v to %v", first, last)
 	}
 }
 

@@ -105,8 +105,8 @@ func playAll(ctx context.Context, o *Options, build func(run int) (World, error)
 // as the service's has.
 func (o *Options) learnerOf(w World, arms int) (l pasto.Learner, controlled bool, err error) {
 	f := w.Objective()
-	if x, ok := w.(armed); ok && x.controlArm() >= 0 && o.New == nil && o.Start == nil {
-		l, err := catalogue.NewControlled(o.Algorithm, f, arms, o.Rounds, x.controlArm())
+	if x, ok := w.(armed); ok && x.controlArm() >= 0 && o.Controlled != nil && o.New == nil && o.Start == nil {
+		l, err := o.Controlled(o.Algorithm, f, arms, x.controlArm())
 		if l != nil || err != nil {
 			return l, true, err
 		}

@@ -64,6 +64,11 @@ type Options struct {
 	Progress func(done, total int)
 	// New, if not nil, makes the learner in place of Algorithm.
 	New func(f pasto.Objective, arms, rounds int, start []float64) (pasto.Learner, error)
+	// Controlled, if not nil, makes the learner of an algorithm in worlds with a control arm, as
+	// the service does: it observes the raw values of every arm, and keeps what it serves within
+	// hard guardrails. It returns nil for an algorithm that compares with a control group beside
+	// its arms, which all do without Controlled and with New or Start.
+	Controlled func(algorithm string, f *pasto.Goals, arms, control int) (pasto.Learner, error)
 
 	stream string // names the scenario's streams of random numbers
 }

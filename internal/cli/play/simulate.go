@@ -11,10 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/experiment/propose"
+	"github.com/noregret/noregret/experiment/propose/mixture"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/named"
+	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
 	"github.com/noregret/noregret/pasto/scenario"
 )
@@ -210,6 +213,7 @@ func (o *simulateOptions) scenario(name string) (scenario.Options, error) {
 	} else if out, err = scenario.DefaultOptions(name); err != nil {
 		return out, moved(name, err)
 	}
+	out.Controlled = controlled
 	out.Seed, out.Workers, out.Checkpoints, out.PerDecade = o.seed, o.workers, o.at, o.points
 	out.Iterate, out.Data, out.Hard, out.Users, out.Items = o.iterate, o.data, o.hard, o.users, o.items
 	if o.flags.Changed("runs") {
@@ -228,6 +232,19 @@ func (o *simulateOptions) scenario(name string) (scenario.Options, error) {
 		out.Noise = &o.noise
 	}
 	return out, nil
+}
+
+// controlled makes the default learners where a world has a control arm: the policy of the service.
+func controlled(algorithm string, f *pasto.Goals, arms, control int) (pasto.Learner, error) {
+	p := propose.OfGoals(f, arms)
+	switch algorithm {
+	case "default-floor":
+		p.Floor = 0.05
+	case "", "default":
+	default:
+		return nil, nil
+	}
+	return mixture.NewLearner(p, control, mixture.DefaultOptions())
 }
 
 // own returns the scenario of this name that package scenario does not have, nil if there is none.

@@ -1,5 +1,5 @@
 // Command noregret-lab reproduces the measurements of the project noregret: tables of papers,
-// learners beside their peers on the same draws, ablations, error rates and costs. Each subcommand
+// learners beside their peers on the same draws, error rates and costs. Each subcommand
 // is a study; the pages in lab/docs show their results.
 //
 // Results go to standard output, progress and notes to standard error. The exit status is that of
@@ -15,7 +15,6 @@ import (
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/play"
 	"github.com/noregret/noregret/lab/arena"
-	"github.com/noregret/noregret/lab/internal/ablation"
 	"github.com/noregret/noregret/lab/internal/auto"
 	"github.com/noregret/noregret/lab/internal/boxes"
 	"github.com/noregret/noregret/lab/internal/catastrophe"
@@ -44,7 +43,7 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 		Example: "  noregret-lab arena --runs 20 --families week",
 	},
 		command.Group{ID: "mixtures", Title: "Mixtures under guardrails:", Commands: []*cobra.Command{
-			arena.Command(), ablation.Command(), boxes.Command(), measure.Command(),
+			arena.Command(), boxes.Command(), measure.Command(),
 			simulate(a), cost.Command(),
 		}},
 		command.Group{ID: "service", Title: "The decision service:", Commands: []*cobra.Command{

@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/lab/internal/study"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/pasto/catalogue"
-	"github.com/noregret/noregret/pasto/plain"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
@@ -32,7 +32,7 @@ what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`
 		Args:    cobra.ExactArgs(1),
 	}
 	var o scenario.Options
-	c, f := plain.DefaultOptions(), cmd.Flags()
+	c, f := confident.DefaultOptions(), cmd.Flags()
 	noise := f.Float64("noise", 1, "standard deviation σ of a group's metric")
 	f.IntVar(&o.Runs, "runs", 100, "number of runs")
 	f.IntVar(&o.Rounds, "rounds", 10_000, "rounds of a run, at least 5")
@@ -71,7 +71,7 @@ what was deployed at fixed rounds. --algorithm plays a named algorithm instead.`
 }
 
 // measure plays a scenario. The learner has the options c if o names no algorithm.
-func measure(ctx context.Context, o scenario.Options, c plain.Options) (*study.Report, error) {
+func measure(ctx context.Context, o scenario.Options, c confident.Options) (*study.Report, error) {
 	for _, t := range checkpoints {
 		if t <= o.Rounds {
 			o.Checkpoints = append(o.Checkpoints, t)
@@ -110,11 +110,11 @@ func measure(ctx context.Context, o scenario.Options, c plain.Options) (*study.R
 // learners are the learners of all runs, which several goroutines make.
 type learners struct {
 	mu   sync.Mutex
-	list []*plain.Learner
+	list []*confident.Learner
 }
 
-func (l *learners) add(f pasto.Objective, arms int, o plain.Options) (pasto.Learner, error) {
-	learner, err := plain.New(f, arms, o)
+func (l *learners) add(f pasto.Objective, arms int, o confident.Options) (pasto.Learner, error) {
+	learner, err := confident.New(f, arms, o)
 	if err != nil {
 		return nil, err
 	}

@@ -5,23 +5,23 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/pasto"
-	"github.com/noregret/noregret/pasto/plain"
+	"github.com/noregret/noregret/pasto/confident"
 	"github.com/noregret/noregret/pasto/scenario"
 )
 
-// TestRatesDrift: where the best arm and the worst exchange their means slowly, the default and the
-// ways to forget deploy a mixture that is within a tenth of the optimum on average over the run. A
-// learner that looks for no changes does not.
+// TestRatesDrift: where the best arm and the worst exchange their means slowly, the default deploys
+// a mixture that is within a tenth of the optimum on average over the run. A learner that looks for
+// no changes does not.
 func TestRatesDrift(t *testing.T) {
-	for _, name := range []string{"default", "default-restart", "default-adaptive", "no changes"} {
+	for _, name := range []string{"default", "no changes"} {
 		spec := find(t, "rates-gradual")
 		o := spec.Options()
 		if o.Algorithm, o.Runs, o.Seed = name, 40, 3; name == "no changes" {
 			o.Algorithm = ""
 			o.New = func(f pasto.Objective, arms, _ int, _ []float64) (pasto.Learner, error) {
-				c := plain.DefaultOptions()
+				c := confident.DefaultOptions()
 				c.ChangeThreshold = 0
-				return plain.New(f, arms, c)
+				return confident.New(f, arms, c)
 			}
 		}
 		r, err := scenario.Play(t.Context(), o, spec)

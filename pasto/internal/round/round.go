@@ -57,10 +57,8 @@ type Checker struct {
 	// Earlier admits groups of earlier rounds whose arms now have propensity 0: the learner does
 	// not weight by propensities.
 	Earlier bool
-	// Noisy admits observations with noise.
-	Noisy  bool
-	obs    []pasto.Observation
-	values []float64
+	obs     []pasto.Observation
+	values  []float64
 }
 
 // Check returns an error if an observation of the round breaks a rule. Otherwise it returns the
@@ -88,13 +86,10 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 		}
 		total += obs[i].Size
 	}
-	if err := in.checkNoise(f, obs); err != nil {
-		return nil, 0, err
-	}
 	if u, ok := f.(*pasto.Utility); ok {
 		for i := range obs {
 			for m, v := range obs[i].Metrics {
-				if lower, upper := u.Range(m); obs[i].Noise == nil && !(v >= lower && v <= upper) {
+				if lower, upper := u.Range(m); !(v >= lower && v <= upper) {
 					return nil, 0, observed(i, "metric %d of utility %q is %v: want a number in its range [%v, %v]", m,
 						u.Name, v, lower, upper)
 				}
@@ -112,7 +107,7 @@ func (in *Checker) Check(f pasto.Objective, obs []pasto.Observation, round int, 
 					observed(i, "a control group, and the control is an arm of the learner: leave it out")
 			}
 			for m, v := range obs[i].Metrics {
-				if x := &g.Metrics()[m]; obs[i].Noise == nil && !x.Admits(v) {
+				if x := &g.Metrics()[m]; !x.Admits(v) {
 					return nil, 0, observed(i, "metric %q is %v: want a number in its range [%v, %v]", x.Name, v,
 						x.Lower, x.Upper)
 				}
@@ -203,56 +198,6 @@ func checkVariances(o *pasto.Observation, i, metrics int) error {
 		if v == v && !(v >= 0 && v <= check.Largest*check.Largest) {
 			return observed(i, "variance %d is %v: want a number from 0 to %v, or NaN if it is unknown", m, v,
 				check.Largest*check.Largest)
-		}
-	}
-	return nil
-}
-
-// checkNoise returns an error if noise is given where the learner takes none, for some observations
-// of the round only, for two groups of an arm, or in a metric without a range.
-func (in *Checker) checkNoise(f pasto.Objective, obs []pasto.Observation) error {
-	if !slices.ContainsFunc(obs, func(o pasto.Observation) bool { return o.Noise != nil }) {
-		return nil
-	}
-	for i := range obs {
-		o := &obs[i]
-		switch {
-		case !in.Noisy:
-			return observed(i, "noise, which this learner cannot allow for: use the default learner, without drift")
-		case o.Noise == nil:
-			return observed(i, "no noise beside observations with noise: want all of a round from noisy sums, or none")
-		case o.Size == 0:
-			return observed(i, "noise and no size: want the number of units")
-		case o.Noise.Releases != obs[0].Noise.Releases || o.Noise.Releases < 0:
-			return observed(i, "%d releases: want 0, or their number, the same in all of a round", o.Noise.Releases)
-		case o.Control != nil:
-			return observed(i, "noise and a control group: make the control an arm of the learner")
-		case slices.ContainsFunc(obs[:i], func(other pasto.Observation) bool { return other.Arm == o.Arm }):
-			return observed(i, "a second group of arm %d with noise: want the sum of all its units", o.Arm)
-		}
-		for _, part := range [][]float64{o.Noise.Step, o.Noise.Total} {
-			if len(part) != f.Dim() {
-				return observed(i, "%d variances of noise: want %d", len(part), f.Dim())
-			}
-			for m, v := range part {
-				if !(v >= 0 && v <= check.Largest*check.Largest) {
-					return observed(i, "variance %d of noise is %v: want a number from 0 to %v", m, v,
-						check.Largest*check.Largest)
-				}
-			}
-		}
-	}
-	for m := range f.Dim() {
-		low, high := math.Inf(-1), math.Inf(1)
-		if g, ok := f.(*pasto.Goals); ok {
-			if x := &g.Metrics()[m]; x.HasRange() {
-				low, high = x.Lower, x.Upper
-			}
-		} else if r, ok := f.(pasto.Ranged); ok {
-			low, high = r.Range(m)
-		}
-		if math.IsInf(high-low, 1) {
-			return observed(0, "noise in metric %d, which has no range: want Lower and Upper", m)
 		}
 	}
 	return nil
