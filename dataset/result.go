@@ -32,15 +32,6 @@ type result struct {
 	nulls *Nulls          // nil unless they are counted
 }
 
-// reserve allocates memory for n nonzeros when a chunk is used for the first time. A wrong guess
-// costs only copies.
-func (r *result) reserve(n int) {
-	if cap(r.rows.Index) == 0 {
-		r.rows.Index = make([]uint32, 0, n)
-		r.rows.Value = make([]float32, 0, n)
-	}
-}
-
 // badLine is a line that breaks a rule.
 type badLine struct {
 	row   int   // number of good rows of the chunk before it

@@ -16,10 +16,11 @@ type svmParser struct {
 	last   []byte // the latest label token of the chunk; lastID is its local number
 	lastID uint16
 	maxBad int64
+	quick  bool // lines that are written in the usual way are parsed by lines
 }
 
 func newSVMParser(opt *Options) *svmParser {
-	p := &svmParser{opt: opt, dim: -1, maxBad: opt.MaxBadLines}
+	p := &svmParser{opt: opt, dim: -1, maxBad: opt.MaxBadLines, quick: opt.Bits == 0 && opt.only == nil}
 	if opt.Base == BaseOne && opt.Bits == 0 {
 		p.shift = 1
 	}
@@ -41,15 +42,16 @@ func newSVMParser(opt *Options) *svmParser {
 func (p *svmParser) parse(c *chunk) {
 	p.last, c.only = p.last[:0], p.opt.only
 	c.nulls = p.opt.newNulls()
-	c.reserve(len(c.data) / 10)
-	line := c.line
-	for data := c.data; len(data) > 0; line++ {
-		l := data
-		if i := bytes.IndexByte(data, '\n'); i >= 0 {
-			l, data = data[:i], data[i+1:]
-		} else {
-			data = nil
+	line, end := c.line, len(c.data)
+	data := append(c.data, padding...)
+	for i := 0; i < end; line++ {
+		if p.quick {
+			if i, line = p.lines(c, data, end, i, line); i >= end {
+				return
+			}
 		}
+		l := data[i : i+bytes.IndexByte(data[i:], '\n')]
+		i += len(l) + 1
 		mark := c.mark()
 		if err := p.line(&c.result, l); err != nil {
 			c.undo(mark)

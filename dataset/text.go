@@ -162,8 +162,8 @@ func (s *textSource) fillFrom(c *chunk) error {
 // bytes.
 func (s *textSource) readUpTo(buf []byte, size int, some bool) ([]byte, error) {
 	have := len(buf)
-	if cap(buf) < size {
-		buf = append(make([]byte, 0, size), buf...)
+	if cap(buf) < size+len(padding) {
+		buf = append(make([]byte, 0, size+len(padding)), buf...)
 	}
 	least := size - have
 	if some {

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package dataset
+
+// cpuSeconds is not known here.
+func cpuSeconds() float64 { return 0 }
