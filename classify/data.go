@@ -403,6 +403,9 @@ func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f visitor
 	if err := d.check(); err != nil {
 		return errors.Join(err, r.Close())
 	}
+	if r, ok := r.(dataset.RowReader); ok {
+		return visitRows(ctx, r, f)
+	}
 	return visitBlocks(ctx, r, func(b *dataset.Block) error {
 		for i := range b.Len() {
 			w := b.RowWeight(i)
@@ -416,6 +419,33 @@ func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f visitor
 		}
 		return nil
 	})
+}
+
+// visitRows is visit for rows that need not be copied.
+func visitRows(ctx context.Context, r dataset.RowReader, f visitor) (err error) {
+	defer func() { err = errors.Join(err, r.Close()) }()
+	rows := make([]dataset.Row, 256)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := r.NextRows(rows)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := range rows[:n] {
+			x := &rows[i]
+			if x.Weight == 0 {
+				continue
+			}
+			if err := f(x.Index, x.Value, x.Class, float64(x.Weight)); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // visitBlocks calls f for every block of r and closes r. It checks ctx once per block. A goroutine,

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/noregret/noregret"
@@ -18,7 +19,7 @@ import (
 // the file are in the same window, but rarely adjacent. A view shuffles only its own rows.
 //
 // Cost per pass: every block is read once. Memory: the window, 8 bytes per row in it, and one
-// block; if the rows are in memory, the window is not copied.
+// block; if the rows are in memory, the window is not copied, and the Reader is a [RowReader].
 func (s *Set) Shuffle(seed uint64, pass int) (Reader, error) {
 	if pass < 0 {
 		return nil, noregret.Errorf(noregret.Usage, "", "pass %d: it must not be negative", pass)
@@ -30,9 +31,14 @@ func (s *Set) Shuffle(seed uint64, pass int) (Reader, error) {
 		}
 	}
 	r.rng.Shuffle(len(r.order), func(i, j int) { r.order[i], r.order[j] = r.order[j], r.order[i] })
-	_, r.inMemory = s.st.(memoryStore)
+	if _, r.inMemory = s.st.(memoryStore); r.inMemory {
+		return memoryShuffle{r}, nil
+	}
 	return r, nil
 }
+
+// memoryShuffle is the shuffleReader of a set in memory.
+type memoryShuffle struct{ *shuffleReader }
 
 // shuffleReader returns the shuffled rows of one window after the other.
 type shuffleReader struct {
@@ -46,6 +52,7 @@ type shuffleReader struct {
 	perm     []uint64 // block<<32 | row in the window, shuffled
 	at       int      // the next of perm
 	row      int64
+	touched  uint32 // the sum of the values read ahead
 	closed   bool
 }
 
@@ -76,6 +83,59 @@ func (r *shuffleReader) Next(b *Block) error {
 	b.FirstRow = r.row
 	r.row += int64(b.Len())
 	return nil
+}
+
+// Row is a row of a [Block], with its class number and weight.
+type Row struct {
+	Index  []uint32
+	Value  []float32
+	Class  uint16
+	Weight float32
+}
+
+// RowReader is a [Reader] that can also return rows where they are, without a copy.
+type RowReader interface {
+	Reader
+	// NextRows fills rows from the start and returns how many there are, at least one unless rows
+	// is empty. Their slices must not be written to and are valid until the set is closed. After
+	// the last row it returns 0 and io.EOF. The rows and their order are those of Next.
+	NextRows(rows []Row) (int, error)
+}
+
+// NextRows implements [RowReader]. The rows lie at random places of the window, which is larger
+// than a processor's caches. So it first finds all of them and then reads some value of each part
+// that a cache holds together: these reads do not wait for each other, as those of a learner would.
+func (r memoryShuffle) NextRows(rows []Row) (int, error) {
+	if r.closed {
+		return 0, noregret.Errorf(noregret.Usage, "", "the reader is closed")
+	}
+	if r.at == len(r.perm) {
+		if err := r.fill(); err != nil {
+			return 0, err
+		}
+		if len(r.perm) == 0 {
+			return 0, io.EOF
+		}
+	}
+	rows = rows[:min(len(rows), len(r.perm)-r.at)]
+	for k, at := range r.perm[r.at : r.at+len(rows)] {
+		src, i := r.window[at>>32], int(uint32(at))
+		index, value := src.Row(i)
+		rows[k] = Row{Index: index, Value: value, Class: src.Class[i], Weight: float32(src.RowWeight(i))}
+	}
+	const together = 16 // numbers of 4 bytes
+	for k := range rows {
+		index, value := rows[k].Index, rows[k].Value
+		for j := 0; j < len(index); j += together {
+			r.touched += index[j] + math.Float32bits(value[j])
+		}
+		if n := len(index); n > 1 {
+			r.touched += index[n-1] + math.Float32bits(value[n-1])
+		}
+	}
+	r.at += len(rows)
+	r.row += int64(len(rows))
+	return len(rows), nil
 }
 
 // fill loads the next window and shuffles its rows.

@@ -85,3 +85,62 @@ func TestShuffleIsUniform(t *testing.T) {
 		t.Errorf("chi-squared %.1f: %v", chi, count)
 	}
 }
+
+// The rows that are not copied are those of Next, in its order, also in a view and with weights.
+func TestShuffledRowsInPlace(t *testing.T) {
+	all := build(t, 20_000, 2000)
+	small := build(t, 20_000, 2000)
+	small.window = 100 << 10
+	rest, part, err := all.Split(1, "x", 0.3, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewBuilder(3, "a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5000 {
+		if err := b.Add([]uint32{2, 0}, []float32{float32(i), float32(i % 2)}, i%2, float64(i%3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	weighted, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*Set{"all": all, "small": small, "rest": rest, "part": part, "weighted": weighted} {
+		copied, err := s.Shuffle(1, 2)
+		want := show(t, copied, err)
+		r, err := s.Shuffle(1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := show(t, &blocksOfRows{RowReader: r.(RowReader)}, nil)
+		if !slices.Equal(got, want) || int64(len(got)) != s.Info().Rows {
+			t.Errorf("%s: %d rows in place, %d copied, or in another order", name, len(got), len(want))
+		}
+		if n, err := r.(RowReader).NextRows(make([]Row, 1)); n != 0 || err == nil {
+			t.Errorf("%s: closed, but it returns %d rows, %v", name, n, err)
+		}
+	}
+	if r, err := onFile(t, all, defaultWindow).Shuffle(1, 2); err != nil {
+		t.Error(err)
+	} else if _, ok := r.(RowReader); ok {
+		t.Error("rows of a file are returned in place")
+	}
+}
+
+// blocksOfRows makes blocks of rows in place.
+type blocksOfRows struct {
+	RowReader
+	rows [100]Row
+}
+
+func (r *blocksOfRows) Next(b *Block) error {
+	b.Reset()
+	n, err := r.NextRows(r.rows[:])
+	for _, x := range r.rows[:n] {
+		b.Append(x.Index, x.Value, x.Class, x.Weight)
+	}
+	return err
+}
