@@ -63,6 +63,7 @@ type streamFit struct {
 	fit     resolved
 	stream  *dataset.Stream
 	learner Learner
+	observe func(x Example) error // of the learner, for rows of a data set
 	labels  streamLabels
 	// counts has the rows and weights of the labels so far; the stream has read further.
 	counts []dataset.Label
@@ -82,10 +83,14 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 	// The model file states the options that a stream implies.
 	o := &r.Options
 	o.Seed, o.Holdout, o.Threshold = 0, new(0.0), ThresholdZero
-	return &streamFit{
-		opt: opt, fit: *r, stream: s, learner: l,
+	f := &streamFit{
+		opt: opt, fit: *r, stream: s, learner: l, observe: l.Observe,
 		labels: newStreamLabels(opt.Positive),
-	}, nil
+	}
+	if l, ok := l.(interface{ observeRow(x Example) error }); ok {
+		f.observe = l.observeRow
+	}
+	return f, nil
 }
 
 // streamLearner returns the online learner of the options and the options resolved, or an error for
@@ -146,7 +151,7 @@ func (f *streamFit) read(ctx context.Context) error {
 
 // row passes a row to the learner and saves the model when it is due.
 func (f *streamFit) row(x Example, class uint16) error {
-	if err := f.learner.Observe(x); err != nil {
+	if err := f.observe(x); err != nil {
 		return err
 	}
 	for len(f.counts) < len(f.labels.names) {

@@ -312,22 +312,38 @@ func (o *online) count(labels []int, weight float64) {
 }
 
 // follow grows the outputs to the features of a row and keeps learning the scales of features that
-// are not centred (see [Scaling]); the weights are rescaled with them, so that the function they
-// compute does not change.
+// are not centred: those that are sparse or did not occur in the burn-in (see [Scaling]). The
+// weights are rescaled with them, so that the function they compute does not change.
 func (o *online) follow(index []uint32, value []float32, weight float64) {
-	if n := len(index); n > 0 && int(index[n-1]) >= o.lin.Dim() {
+	dim := 0
+	if n := len(index); n > 0 {
+		dim = int(index[n-1]) + 1
+	}
+	if dim > o.lin.Dim() {
 		for _, l := range o.lins {
-			l.Grow(int(index[n-1]) + 1)
+			l.Grow(dim)
 		}
 	}
-	if o.moments == nil {
+	m := o.moments
+	if m == nil {
 		return
 	}
-	o.moments.follow(index, value, weight, o.lin.Centred, func(i uint32, inverse float64) {
-		for _, l := range o.lins {
-			l.Rescale(i, inverse)
+	m.total += weight
+	m.reach(dim)
+	value = value[:len(index)]
+	for j, i := range index {
+		x := float64(value[j])
+		if x == 0 || o.lin.Centred(i) {
+			continue
 		}
-	})
+		f := &m.f[i]
+		f.add(x, weight)
+		if inverse := m.sparseInverse(f); !math.IsInf(inverse, 0) {
+			for _, l := range o.lins {
+				l.Rescale(i, inverse)
+			}
+		}
+	}
 }
 
 // fail ends the use of the learner if err is not nil.

@@ -57,9 +57,7 @@ func (m *moments) observe(index []uint32, value []float32, weight float64) {
 		return
 	}
 	if n := len(index); n > 0 {
-		for len(m.f) <= int(index[n-1]) {
-			m.f = append(m.f, featureMoments{})
-		}
+		m.reach(int(index[n-1]) + 1)
 	}
 	m.total += weight
 	m.rows++
@@ -78,26 +76,10 @@ func (f *featureMoments) add(x, weight float64) {
 	f.m2 += float64(weight * d * (x - f.mean))
 }
 
-// follow counts a row after the scales were frozen, calls rescale with the new inverse scale of
-// each feature that is not centred (those that are sparse or did not occur in the burn-in), and
-// leaves the centred ones as they are.
-func (m *moments) follow(index []uint32, value []float32, weight float64, centred func(i uint32) bool,
-	rescale func(i uint32, inverse float64),
-) {
-	m.total += weight
-	for j, i := range index {
-		for len(m.f) <= int(i) {
-			m.f = append(m.f, featureMoments{})
-		}
-		x := float64(value[j])
-		if x == 0 || centred(i) {
-			continue
-		}
-		f := &m.f[i]
-		f.add(x, weight)
-		if inverse := m.sparseInverse(f); !math.IsInf(inverse, 0) {
-			rescale(i, inverse)
-		}
+// reach adds features without values until there are dim.
+func (m *moments) reach(dim int) {
+	for len(m.f) < dim {
+		m.f = append(m.f, featureMoments{})
 	}
 }
 

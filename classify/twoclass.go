@@ -69,6 +69,19 @@ func (o *twoClass) trusted() func(Example) error {
 	return o.learnRow
 }
 
+// observeRow is Observe for a row of a data set, whose entries are checked but for the dimension.
+func (o *twoClass) observeRow(x Example) error {
+	limit := o.cfg.Dim
+	if limit == 0 {
+		limit = o.cfg.MaxDim
+	}
+	if n := len(x.Index); !o.ready || o.failed != nil || x.Weight == 0 ||
+		n > 0 && limit > 0 && int64(x.Index[n-1]) >= int64(limit) {
+		return o.Observe(x)
+	}
+	return o.learnRow(x)
+}
+
 func (o *twoClass) learn(x LabelsExample) error {
 	return o.learnRow(Example{Index: x.Index, Value: x.Value, Positive: len(x.Labels) > 0, Weight: x.Weight})
 }
