@@ -337,7 +337,11 @@ func (o *online) follow(index []uint32, value []float32, weight float64) {
 			continue
 		}
 		f := &m.f[i]
+		before := f.weight
 		f.add(x, weight)
+		if inverse, _ := o.lin.Standard(int(i)); sameStep(before, f.weight) && math.Abs(x)*inverse <= surprising {
+			continue
+		}
 		if inverse := m.sparseInverse(f); !math.IsInf(inverse, 0) {
 			for _, l := range o.lins {
 				l.Rescale(i, inverse)
@@ -345,6 +349,14 @@ func (o *online) follow(index []uint32, value []float32, weight float64) {
 		}
 	}
 }
+
+// surprising is the size, in scaled units, of a value that changes a scale at once. Values of a
+// usual size are below 6, as a feature's share counts as 1/1000 at least.
+const surprising = 16
+
+// sameStep reports whether two weights lie on the same of 32 steps between a power of two and the
+// next one. A scale that is set anew once a step costs a feature O(log n) square roots in n rows.
+func sameStep(a, b float64) bool { return math.Float64bits(a)>>47 == math.Float64bits(b)>>47 }
 
 // fail ends the use of the learner if err is not nil.
 func (o *online) fail(err error) error {
