@@ -118,6 +118,10 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each
 bench-compare: ## compare benchmarks with main by benchstat (BENCH=pattern, PKG=packages, BASE=commit, COUNT=runs)
 	BENCH='$(BENCH)' bash .ci/bench-compare
 
+.PHONY: bench-train
+bench-train: ## examples learned from a CPU second, beside other libraries (DATA=sets, SETS=pattern, COUNT=runs, PYTHON=command)
+	@bash .ci/bench-train
+
 .PHONY: cover
 cover: ## measure test coverage: total on the screen, dist/cover.html to browse
 	@mkdir -p dist
