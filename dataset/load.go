@@ -14,7 +14,8 @@ import (
 // to opt.MemoryLimit, and beyond that in a temporary binary file in opt.TempDir, which Close
 // removes. Where the system allows it, the file is unlinked at once, so that a killed process
 // leaves nothing behind. With opt.CachePath, Load also writes the binary cache to that path. An
-// input that is a cache is used in place, without a copy.
+// input that is a cache is used in place, without a copy. With opt.Share, only its rows are kept
+// and counted; the feature space, the labels and the digest are those of all rows.
 //
 // Under BaseAuto the features of a svmlight input are numbered from 0 if the index 0 occurs
 // anywhere in it, and from 1 otherwise; Info().Schema.Base is the result. An input without rows is
@@ -35,7 +36,18 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 	}
 	defer func() { _ = s.Close() }() // the stream has ended or failed
 	if set := s.cachedSet(); set != nil {
-		return set, nil
+		if s.opt.Share.Of <= 1 {
+			return set, nil
+		}
+		part, err := set.Part(s.opt.Share)
+		if err == nil && part.info.Rows == 0 {
+			err = noregret.BadInputf(part.info.place(), "share %v of the %d examples is empty", s.opt.Share, set.info.Rows)
+		}
+		if err != nil {
+			return nil, errors.Join(err, set.Close())
+		}
+		part.view = false // its owner closes it
+		return part, nil
 	}
 	k := &keeper{opt: s.opt}
 	set, err := k.keep(s)
@@ -64,6 +76,7 @@ func (k *keeper) keep(s *Stream) (*Set, error) {
 		}
 	}
 	var b Block
+	part := sharer{share: k.opt.Share}
 	for {
 		if err := s.Next(&b); err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -71,13 +84,25 @@ func (k *keeper) keep(s *Stream) (*Set, error) {
 			}
 			break
 		}
-		if err := k.add(&b); err != nil {
+		kept := &b
+		if k.opt.Share.Of > 1 {
+			kept = part.take(&b, len(s.Info().Labels))
+		}
+		if kept.Len() == 0 {
+			continue
+		}
+		if err := k.add(kept); err != nil {
 			return nil, err
 		}
 	}
 	info, shift := s.finalInfo()
 	if info.Rows == 0 {
 		return nil, noregret.BadInputf(info.place(), "the input has no examples")
+	}
+	if k.opt.Share.Of > 1 {
+		if info = part.info(info); info.Rows == 0 {
+			return nil, noregret.BadInputf(info.place(), "share %v of the %d examples is empty", k.opt.Share, part.rows)
+		}
 	}
 	return k.finish(info, shift)
 }

@@ -135,6 +135,7 @@ type Options struct {
 	MemoryLimit int64
 	WindowBytes int64  // Set.Shuffle: bytes of rows that are shuffled together; 0: 32 MiB
 	TempDir     string // Load: directory of the temporary file; "": os.TempDir()
+	Share       Share  // Load: the rows to keep; the zero Share keeps all
 	CachePath   string // Load: also keep the binary cache under this path, written atomically
 
 	// Progress, if not nil, is called after every piece of the input (about 1 MiB of text) by the
@@ -236,6 +237,9 @@ func (opt Options) withDefaults() (Options, error) {
 		}
 	}
 	if err := opt.setOnlyLabels(); err != nil {
+		return opt, err
+	}
+	if err := opt.checkShare(); err != nil {
 		return opt, err
 	}
 	if opt.LabelKey == opt.WeightKey {
