@@ -50,6 +50,8 @@ type Model struct {
 	// Binary and has no Measure, Options, Data and Training: these would tell more about the data
 	// than was released.
 	Privacy *ModelPrivacy
+	// Shard is the state for training on several machines; nil for other models.
+	Shard *ModelShard
 }
 
 // ModelLinear is a linear model on raw features: see [Linear].

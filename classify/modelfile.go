@@ -47,6 +47,7 @@ type document struct {
 	Search      *ModelSearch   `json:"search,omitempty"`
 	Figures     *ModelFigures  `json:"figures,omitempty"`
 	Privacy     *ModelPrivacy  `json:"privacy,omitempty"`
+	Shard       *ModelShard    `json:"shard,omitempty"`
 	Warnings    []string       `json:"warnings"`
 	Checksum    string         `json:"checksum"`
 }
@@ -56,7 +57,7 @@ func (m *Model) document() *document {
 		Format: modelFormat, Version: modelVersion, Task: m.Task.String(), Measure: m.Measure, Algorithm: m.Algorithm,
 		Labels: m.Labels, Dim: m.Schema.Dim, Models: m.Models, Schema: m.Schema, Scaling: m.Scaling,
 		Privacy: m.Privacy, Warnings: m.Warnings, Calibration: m.Calibration, Transform: m.Transform,
-		Search: m.Search, Figures: m.Figures,
+		Search: m.Search, Figures: m.Figures, Shard: m.Shard,
 	}
 	if m.Privacy == nil {
 		d.Options, d.Data, d.Training = &m.Options, &m.Data, &m.Training
@@ -70,6 +71,7 @@ func (d *document) model() (*Model, error) {
 		Task: Task(slices.Index(taskNames, d.Task)), Measure: d.Measure, Algorithm: d.Algorithm, Labels: d.Labels,
 		Models: d.Models, Schema: d.Schema, Scaling: d.Scaling, Privacy: d.Privacy, Warnings: d.Warnings,
 		Calibration: d.Calibration, Transform: d.Transform, Search: d.Search, Figures: d.Figures,
+		Shard: d.Shard,
 	}
 	for _, part := range []struct {
 		name  string
@@ -123,6 +125,9 @@ func (d *document) sum() (string, error) {
 	h := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(h[:]), err
 }
+
+// checksum returns the checksum that the model's file has.
+func (m *Model) checksum() (string, error) { return m.document().sum() }
 
 // WriteModel writes a model as one JSON document. Equal models give equal bytes. It fails if the
 // model breaks a rule (see [Model.Validate]) or w returns an error.

@@ -26,6 +26,7 @@ func (m *Model) Validate() error {
 		m.checkModels,
 		func() error { return m.Scaling.check(m.Features()) },
 		m.checkCalibration,
+		func() error { return m.Shard.check(m) },
 	}
 	if m.Privacy != nil {
 		checks[0] = m.checkPrivate

@@ -41,7 +41,8 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 		}
 		part, err := set.Part(s.opt.Share)
 		if err == nil && part.info.Rows == 0 {
-			err = noregret.BadInputf(part.info.place(), "share %v of the %d examples is empty", s.opt.Share, set.info.Rows)
+			err = noregret.BadInputf(part.info.place(), "share %v of the %d examples is empty", s.opt.Share,
+				set.info.Rows)
 		}
 		if err != nil {
 			return nil, errors.Join(err, set.Close())

@@ -64,8 +64,8 @@ func (opt *Options) checkShare() error {
 		return noregret.Errorf(noregret.Usage, "", "share %d of %d: the number must be 0 to the number of shares",
 			opt.Share.Number, opt.Share.Of)
 	case opt.Share.Of > 1 && opt.CachePath != "":
-		return noregret.Errorf(noregret.Usage, "", "cache path %q and share %v exclude each other: a cache has all rows",
-			opt.CachePath, opt.Share)
+		return noregret.Errorf(noregret.Usage, "",
+			"cache path %q and share %v exclude each other: a cache has all rows", opt.CachePath, opt.Share)
 	}
 	return nil
 }

@@ -74,7 +74,8 @@ func TestShare(t *testing.T) {
 		noregret.CodeOf(err) != noregret.BadInput {
 		t.Errorf("empty share: %v", err)
 	}
-	if _, err := Load(context.Background(), []string{path}, Options{Share: Share{1, 2}, CachePath: cache + "2"}); err == nil {
+	both := Options{Share: Share{1, 2}, CachePath: cache + "2"}
+	if _, err := Load(context.Background(), []string{path}, both); err == nil {
 		t.Error("a cache of a share is written")
 	}
 }

@@ -207,12 +207,19 @@ func (f *Flags) Examples(a *command.App, set *dataset.Set, task classify.Task) (
 func (f *Flags) LoadSet(ctx context.Context, a *command.App, inputs []string, schema *dataset.Schema) (*dataset.Set,
 	error,
 ) {
+	return f.LoadShare(ctx, a, inputs, schema, dataset.Share{})
+}
+
+// LoadShare is LoadSet for a share of the rows.
+func (f *Flags) LoadShare(ctx context.Context, a *command.App, inputs []string, schema *dataset.Schema,
+	share dataset.Share,
+) (*dataset.Set, error) {
 	p, err := a.Progress()
 	if err != nil {
 		return nil, err
 	}
 	opt := f.Options(ctx, a, schema)
-	opt.Progress = ReadProgress(p, "read")
+	opt.Progress, opt.Share = ReadProgress(p, "read"), share
 	set, err := dataset.Load(ctx, inputs, opt)
 	p.Finish()
 	if err != nil {

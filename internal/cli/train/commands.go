@@ -12,8 +12,9 @@ func Commands(a *command.App) []*cobra.Command { return commandsOn(a, newPrivate
 // commandsOn is Commands with the files of private trainings, which tests replace.
 func commandsOn(a *command.App, files privateFiles) []*cobra.Command {
 	return []*cobra.Command{
-		newTrainCommand(a, files), newEvaluateCommand(a), newPredictCommand(a), newInspectCommand(a),
-		newExportCommand(a),
-		newCompareCommand(a), newCacheCommand(a), newGenerateCommand(a), newAlgorithmsCommand(a), newMeasuresCommand(a),
+		newTrainCommand(a, files), newMergeCommand(a), newEvaluateCommand(a), newPredictCommand(a),
+		newInspectCommand(a), newExportCommand(a),
+		newCompareCommand(a), newCacheCommand(a), newGenerateCommand(a), newAlgorithmsCommand(a),
+		newMeasuresCommand(a),
 	}
 }

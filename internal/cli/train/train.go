@@ -27,6 +27,7 @@ type trainOptions struct {
 	json      bool
 	stream    bool
 	saveEvery int64
+	shards    shardFlags
 	private   privateFlags
 
 	opt      classify.Options // the options from the flags, without the measure
@@ -71,6 +72,12 @@ discount:window=N discounts the past, detector:NAME restarts when the change det
 kswin, page-hinkley or cusum:mean=M finds that mistakes have become more frequent, and adaptive
 mixes learners of many intervals. "noregret evaluate --prequential" compares them;
 docs/prequential.md explains them.
+
+--shard K/N trains on several machines: it learns from the rows whose number, counted from 1, is K
+modulo N, and writes a model from which "noregret merge" joins those of all shards. --from starts
+the next pass from the merged model. Where every machine has a file of its own, each file is the
+shard 1/1. The algorithm must be stamp, spade or one of the sgd-*; --passes counts the passes
+before a merge, 1 by default. docs/how-to/several-machines.md has recipes.
 
 Data with more than two labels: a measure of all classes (macro_f1, macro_recall, accuracy, and
 min, hmean, qmean and gmean without --positive) trains one linear model per class, and the largest
@@ -121,7 +128,7 @@ account_epsilon_remaining, state, privacy (as in the model file), warnings.`
 
 // mainFlags are those that most trainings use: the ones that train --help shows.
 var mainFlags = []string{
-	"measure", "model", "label", "positive", "multilabel", "algorithm", "valid", "seed", "stream", "private",
+	"measure", "model", "label", "positive", "multilabel", "algorithm", "valid", "seed", "stream", "shard", "private",
 }
 
 // newTrainCommand makes "noregret train".
@@ -177,6 +184,7 @@ func (o *trainOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.stream, "stream", o.stream, "train in one pass directly from the reader, without storing data")
 	f.Int64Var(&o.saveEvery, "save-every", o.saveEvery,
 		"with --stream or --private: write the model after every N examples, 0 for at the end only")
+	o.shards.addTo(f)
 	o.private.addTo(f)
 }
 
@@ -194,6 +202,9 @@ func (o *trainOptions) Validate() (err error) {
 	if o.opt.Drift.Kind != forget.None && !o.stream {
 		return noregret.Errorf(noregret.Usage, "--drift",
 			"needs --stream: training on data that are kept shuffles them, so that nothing is recent")
+	}
+	if err := o.shards.check(o); err != nil {
+		return err
 	}
 	o.measures, err = chooseMeasures("--measure", []string{o.fit.measure}, o.data)
 	if err != nil || !o.stream {
@@ -236,6 +247,9 @@ func (o *trainOptions) Run(ctx context.Context, a *command.App, inputs []string)
 	}
 	if o.saveEvery != 0 {
 		return noregret.Errorf(noregret.Usage, "--save-every", "needs --stream")
+	}
+	if o.shards.given() {
+		return o.runShard(ctx, a, inputs)
 	}
 	// Before the data are read, for each meaning that the measure may have.
 	if err := o.measures.check(func(task classify.Task) error { return o.options(task).Validate(task) }); err != nil {

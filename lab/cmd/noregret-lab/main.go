@@ -26,6 +26,7 @@ import (
 	"github.com/noregret/noregret/lab/internal/parameterfree"
 	"github.com/noregret/noregret/lab/internal/rates"
 	"github.com/noregret/noregret/lab/internal/reproduce"
+	"github.com/noregret/noregret/lab/internal/shards"
 	"github.com/noregret/noregret/lab/internal/streams"
 	"github.com/noregret/noregret/lab/internal/tables"
 	"github.com/noregret/noregret/lab/internal/validity"
@@ -53,7 +54,8 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 			reproduce.Commands(), tables.Commands(), figures.Commands(),
 		)},
 		command.Group{ID: "learners", Title: "Learners:", Commands: []*cobra.Command{
-			auto.Command(), contexts.Command(), obd.Command(), parameterfree.Command(), streams.Command(),
+			auto.Command(), contexts.Command(), obd.Command(), parameterfree.Command(), shards.Command(),
+			streams.Command(),
 		}},
 	)
 }

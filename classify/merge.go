@@ -1,0 +1,386 @@
+package classify
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/strictjson"
+)
+
+// Merge joins the models of all shards after a pass of [FitShard]. Weights, thresholds, steps and
+// sums of squares are averaged, each shard counted by its rows. Moments, class counts, predictions
+// and rewards are added, and on their sums the measure's dual is solved again: SPADE's point
+// (α, β), STAMP's level. The result is a model like any other, and [FitShard] starts the next pass
+// from it.
+//
+// The result does not depend on the order of the shards, bit for bit. Shards of another training
+// (measure, options, feature space, pass), and shards whose rows overlap, are errors of code
+// bad_input. The features of CSV and JSON lines are joined by their names. O(shards × features).
+func Merge(shards []*Model) (*Model, error) {
+	m, err := newMerging(shards)
+	if err != nil {
+		return nil, err
+	}
+	return m.model()
+}
+
+// merging is one run of [Merge].
+type merging struct {
+	shards []*Model // in their order
+	schema *dataset.Schema
+	place  []map[uint32]uint32 // of each shard's features; nil where they are the same
+	labels []string
+	rows   float64 // trained on
+	train  Part
+	part   Part // held out
+}
+
+func newMerging(shards []*Model) (*merging, error) {
+	m := &merging{shards: slices.Clone(shards)}
+	if len(shards) == 0 {
+		return nil, usage("there are no shards to merge")
+	}
+	for i, s := range shards {
+		if s.Shard == nil {
+			return nil, noregret.BadInputf(shardPlace(i), "not the model of a shard")
+		}
+		if len(s.Shard.Parts) != 1 || s.Data.Train.Rows == 0 || s.Shard.Pass == 1 && s.Shard.Moments == nil {
+			return nil, noregret.BadInputf(shardPlace(i), "a merged model: want models of single shards")
+		}
+	}
+	slices.SortStableFunc(m.shards, func(a, b *Model) int {
+		x, y := a.Shard.Parts[0], b.Shard.Parts[0]
+		return cmp.Or(cmp.Compare(x.Digest, y.Digest), cmp.Compare(x.Of, y.Of), cmp.Compare(x.Share, y.Share))
+	})
+	first := m.shards[0]
+	for i, s := range m.shards {
+		p := s.Shard.Parts[0]
+		for _, other := range m.shards[:i] {
+			if q := other.Shard.Parts[0]; p.Digest == q.Digest && p.share().Overlaps(q.share()) {
+				return nil, noregret.BadInputf("", "the shares %v and %v of one input (%s) overlap: every row must be "+
+					"in one shard only", q.share(), p.share(), p.Digest)
+			}
+		}
+		a, b := fmt.Sprintf("shard %v", first.Shard.Parts[0].share()), fmt.Sprintf("shard %v", p.share())
+		if err := sameTraining(first, s, a, b); err != nil {
+			return nil, err
+		}
+		if s.Shard.Pass != first.Shard.Pass || s.Shard.Start != first.Shard.Start {
+			return nil, noregret.BadInputf("",
+				"%s is of pass %d and %s of pass %d, or they started from different models",
+				a, first.Shard.Pass, b, s.Shard.Pass)
+		}
+	}
+	m.joinLabels()
+	return m, m.joinFeatures()
+}
+
+func shardPlace(i int) string { return fmt.Sprintf("shard %d", i+1) }
+
+// sameTraining returns an error unless two models have the same measure, algorithm, options,
+// positive label and way of reading; a and b name them.
+func sameTraining(x, y *Model, a, b string) error {
+	differ := func(what string, x, y any) error {
+		return noregret.BadInputf("", "%s of %s and %s differ: %v and %v", what, a, b, x, y)
+	}
+	switch {
+	case x.Measure != y.Measure:
+		return differ("the measures", x.Measure, y.Measure)
+	case x.Algorithm != y.Algorithm:
+		return differ("the algorithms", x.Algorithm, y.Algorithm)
+	case x.Labels[0] != y.Labels[0]:
+		return differ("the positive labels", x.Labels[0], y.Labels[0])
+	}
+	if p, q, err := texts(x.Options, y.Options); err != nil || p != q {
+		return cmp.Or(err, differ("the options", p, q))
+	}
+	s, t := *x.Schema, *y.Schema
+	s.Dim, s.Features, t.Dim, t.Features = 0, nil, 0, nil
+	if s.Bits > 0 {
+		s.Dim, t.Dim = x.Schema.Dim, y.Schema.Dim
+	}
+	if p, q, err := texts(s, t); err != nil || p != q {
+		return cmp.Or(err, differ("the ways to read", p, q))
+	}
+	return nil
+}
+
+// texts returns two values as JSON.
+func texts(x, y any) (string, string, error) {
+	p, err := strictjson.Encode(x)
+	q, err2 := strictjson.Encode(y)
+	return string(p), string(q), cmp.Or(err, err2)
+}
+
+// joinLabels joins the labels and their counts.
+func (m *merging) joinLabels() {
+	m.labels = m.shards[0].Labels[:1:1]
+	var others []string
+	m.train, m.part = Classes{}.part(), Classes{}.part()
+	for _, s := range m.shards {
+		for _, l := range s.Labels[1:] {
+			if !slices.Contains(others, l) {
+				others = append(others, l)
+			}
+		}
+		m.train.add(s.Data.Train)
+		m.part.add(s.Data.Holdout)
+	}
+	slices.SortFunc(others, compareLabels)
+	m.labels = append(m.labels, others...)
+	m.rows = float64(m.train.Rows)
+}
+
+// add adds the counts of a part of other rows with the same labels.
+func (p *Part) add(q Part) {
+	p.Rows += q.Rows
+	for i, l := range q.Labels {
+		p.Labels[i].Rows += l.Rows
+		p.Labels[i].Weight += l.Weight
+	}
+}
+
+// joinFeatures makes the feature space of all shards.
+func (m *merging) joinFeatures() error {
+	joined := *m.shards[0].Schema
+	m.place = make([]map[uint32]uint32, len(m.shards))
+	number := map[string]uint32{}
+	for i, f := range joined.Features {
+		number[f] = uint32(i)
+	}
+	joined.Features = slices.Clone(joined.Features)
+	for k, s := range m.shards {
+		if joined.Features == nil {
+			joined.Dim = max(joined.Dim, s.Schema.Dim)
+			continue
+		}
+		m.place[k] = map[uint32]uint32{}
+		for i, f := range s.Schema.Features {
+			at, ok := number[f]
+			if !ok {
+				at = uint32(len(joined.Features))
+				number[f] = at
+				joined.Features = append(joined.Features, f)
+			}
+			m.place[k][uint32(i)] = at
+		}
+		joined.Dim = len(joined.Features)
+	}
+	m.schema = &joined
+	return joined.Validate()
+}
+
+// at returns the place in the joined features of a feature of shard k.
+func (m *merging) at(k int) func(uint32) uint32 {
+	if p := m.place[k]; p != nil {
+		return func(i uint32) uint32 { return p[i] }
+	}
+	return func(i uint32) uint32 { return i }
+}
+
+// mean returns the mean over the shards of sparse vectors, each counted by its rows.
+func (m *merging) mean(of func(s *Model) SparseVector) []float64 {
+	sum := make([]float64, m.schema.Dim)
+	for k, s := range m.shards {
+		at, v, share := m.at(k), of(s), float64(s.Data.Train.Rows)/m.rows
+		for j, i := range v.Index {
+			sum[at(i)] += float64(share * v.Value[j])
+		}
+	}
+	return sum
+}
+
+// number returns the mean of a number over the shards.
+func (m *merging) number(of func(s *Model) float64) float64 {
+	sum := 0.0
+	for _, s := range m.shards {
+		sum += float64(float64(s.Data.Train.Rows) / m.rows * of(s))
+	}
+	return sum
+}
+
+// model returns the merged model.
+func (m *merging) model() (*Model, error) {
+	first := m.shards[0]
+	out := &Model{
+		Task: Binary, Measure: first.Measure, Algorithm: first.Algorithm, Labels: m.labels, Schema: m.schema,
+		Options: first.Options, Data: m.data(), Warnings: []string{},
+	}
+	for _, s := range m.shards {
+		for _, w := range s.Warnings {
+			if !slices.Contains(out.Warnings, w) {
+				out.Warnings = append(out.Warnings, w)
+			}
+		}
+	}
+	var err error
+	linear := ModelLinear{Intercept: m.number(func(s *Model) float64 { return s.Models[0].Intercept })}
+	weights := m.mean(func(s *Model) SparseVector { return s.Models[0].Weights })
+	if linear.Weights, err = sparseWeights(weights); err != nil {
+		return nil, err
+	}
+	if err := m.scale(out); err != nil {
+		return nil, err
+	}
+	two, err := measure.Parse(first.Measure)
+	if err != nil {
+		return nil, err
+	}
+	counts := out.Shard.Counts
+	value := two.Value(counts)
+	entry := HistoryEntry{
+		Candidate: fmt.Sprintf("pass %d of %d shards", first.Shard.Pass, len(m.shards)), Progressive: finite(&value),
+		StepScale: first.Training.History[first.Training.Chosen].StepScale,
+	}
+	for _, s := range m.shards {
+		entry.Examples += s.Training.History[s.Training.Chosen].Examples
+	}
+	linear.Threshold = m.number(func(s *Model) float64 { return s.Models[0].Threshold })
+	entry.Threshold, entry.Holdout = linear.Threshold, m.held(out.Shard.Held, two)
+	if err := m.solve(out, two, entry.Holdout); err != nil {
+		return nil, err
+	}
+	entry.Level = out.Shard.Level
+	out.Models = []ModelLinear{linear}
+	out.Training = ModelTraining{Passes: first.Training.Passes, Folds: 1, History: []HistoryEntry{entry}}
+	return out, out.Validate()
+}
+
+// data joins the descriptions of the data. Each input is counted once for its bad lines.
+func (m *merging) data() ModelData {
+	d := ModelData{Train: m.train, Holdout: m.part}
+	var digests []string
+	for _, s := range m.shards {
+		d.Rows += s.Data.Rows
+		d.NonZeros += s.Data.NonZeros
+		if digest := s.Shard.Parts[0].Digest; !slices.Contains(digests, digest) {
+			digests = append(digests, digest)
+			d.BadLines += s.Data.BadLines
+		}
+	}
+	d.Digest = digests[0]
+	if len(digests) > 1 {
+		h := sha256.New()
+		for _, digest := range digests {
+			_, _ = fmt.Fprintln(h, digest) // a hash never fails
+		}
+		d.Digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	}
+	return d
+}
+
+func sum(a, b measure.Confusion) measure.Confusion {
+	return measure.Confusion{TP: a.TP + b.TP, FN: a.FN + b.FN, TN: a.TN + b.TN, FP: a.FP + b.FP}
+}
+
+// scale makes the state of the merged model, but for the dual, and its scaling.
+func (m *merging) scale(out *Model) error {
+	first := m.shards[0].Shard
+	s := &ModelShard{
+		Pass: first.Pass, Start: first.Start, MeanSquare: first.MeanSquare, MeanWeight: first.MeanWeight,
+		Steps:       m.number(func(s *Model) float64 { return s.Shard.Steps }),
+		BiasSquares: m.number(func(s *Model) float64 { return s.Shard.BiasSquares }),
+	}
+	var err error
+	if s.Squares, err = sparseWeights(m.mean(func(s *Model) SparseVector { return s.Shard.Squares })); err != nil {
+		return err
+	}
+	all := new(moments)
+	for k, x := range m.shards {
+		s.Parts = append(s.Parts, x.Shard.Parts[0])
+		s.Counts, s.Held = sum(s.Counts, x.Shard.Counts), sum(s.Held, x.Shard.Held)
+		s.Rewards.Positives += x.Shard.Rewards.Positives
+		s.Rewards.Negatives += x.Shard.Rewards.Negatives
+		if first.Pass == 1 {
+			all.add(x.Shard.Moments, m.at(k))
+		}
+	}
+	out.Shard, out.Scaling = s, m.shards[0].Scaling
+	if first.Pass == 1 {
+		config := Config{
+			Dim: m.schema.Dim, BiasFeature: out.Options.Config.BiasFeature,
+			NoIntercept: out.Options.Config.BiasFeature == 0,
+		}
+		if err := config.complete(all, m.schema.Dim, out.Options.Unscaled); err != nil {
+			return err
+		}
+		out.Scaling = sparseScaling(config.Scaling, m.schema.Dim)
+		s.MeanSquare, s.MeanWeight = config.MeanSquare, config.MeanWeight
+	}
+	return nil
+}
+
+// held returns the measure on the held-out rows of all shards, each predicted by the model of its
+// shard, which has not seen it.
+func (m *merging) held(c measure.Confusion, two measure.Measure) *float64 {
+	if c == (measure.Confusion{}) {
+		return nil
+	}
+	if p := m.shards[0].Options.PriorPositives; p > 0 {
+		factor := ((1 - p) / p) / (m.train.Labels[1].Weight / m.train.Labels[0].Weight)
+		c.TN, c.FP = c.TN*factor, c.FP*factor
+	}
+	value := two.Value(c)
+	return finite(&value)
+}
+
+// solve solves the dual of the measure on the merged rates: SPADE's point is that of the smallest
+// αP + βN - Ψ*(α, β) for the mean rewards P and N, and STAMP's level the measure that was reached,
+// held out if something was.
+func (m *merging) solve(out *Model, two measure.Measure, held *float64) error {
+	s, first := out.Shard, m.shards[0]
+	counts := s.Counts
+	if first.Shard.Dual != nil {
+		concave, ok := two.(measure.Concave)
+		if !ok {
+			return noregret.BadInputf("shard.dual", "%s has no dual", first.Measure)
+		}
+		mean := DualPoint{
+			Alpha: m.number(func(s *Model) float64 { return s.Shard.Dual.Alpha }),
+			Beta:  m.number(func(s *Model) float64 { return s.Shard.Dual.Beta }),
+		}
+		p, n := s.Rewards.Positives/counts.Positives(), s.Rewards.Negatives/counts.Negatives()
+		s.Dual = solveDual(concave, p, n, mean)
+		return nil
+	}
+	if ratio, ok := two.(measure.Ratio); ok && out.Algorithm == "stamp" {
+		theta := counts.Theta()
+		if p := out.Options.PriorPositives; p > 0 {
+			theta = (1 - p) / p
+		}
+		level := ratio.Coefficients(theta).Of(counts.Rates())
+		if held != nil {
+			level = *held
+		}
+		if math.IsNaN(level) {
+			level = 0
+		}
+		level = min(max(level, 0), 1)
+		s.Level = &level
+	}
+	return nil
+}
+
+// solveDual returns the dual point for the mean rewards p and n of the two classes. The minimum of
+// min(P, N) is at a corner, from which a learner would train one class only: there the average of
+// the shards' points is kept.
+func solveDual(m measure.Concave, p, n float64, mean DualPoint) *DualPoint {
+	const least = 1e-3 // rewards may be negative, where the optimal dual is at the border
+	limit := math.Inf(1)
+	if math.IsInf(m.DualRadius(), 1) {
+		limit = 1 / math.Sqrt(least)
+	}
+	d := mean
+	if _, corner := m.(measure.Min); !corner {
+		d.Alpha, d.Beta = m.OptimalDual(max(p, least), max(n, least))
+	}
+	d.Alpha, d.Beta = m.Project(d.Alpha, d.Beta, limit)
+	return &d
+}
