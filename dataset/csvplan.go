@@ -374,6 +374,12 @@ func (p *csvPlanner) assignRoles(columns []Column) error {
 			return err
 		}
 	}
+	for i := range columns {
+		if c := &columns[i]; c.Kind == "" && slices.Contains(p.opt.nominal, c.Name) {
+			c.Kind = Categorical
+			p.named[c.Name] = true
+		}
+	}
 	return nil
 }
 

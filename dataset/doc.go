@@ -29,14 +29,17 @@
 //
 // # Formats
 //
-// svmlight/libsvm, CSV, JSON lines and IDX (MNIST), plain, gzip, zstd or bzip2, from files or
-// standard input. The format is recognised by the content. docs/formats/inputs.md states the rules
-// of each. How the columns of CSV are read (decimal marks, percent, dates, what is missing) is
-// found in the first rows and kept in the [Column] of the schema. All of them are strict: a line
-// that breaks a rule ends the reading with an error "file:line: ..." that shows the token and the
-// rule. With Options.MaxBadLines some such lines are skipped; they are counted in Info.BadLines,
-// and Info.FirstBad has the errors of the first few. With Options.OnlyLabels they become null rows,
-// as do blank lines and comments, so that no row depends on another line.
+// svmlight/libsvm, CSV, JSON lines, Vowpal Wabbit's text and IDX (MNIST), plain, gzip, zstd or
+// bzip2, from files or standard input. Arrays of JSON objects are read as JSON lines and ARFF as
+// CSV: the bytes are rewritten first, and the digest is that of the rewritten text. The format is
+// recognised by the content. docs/formats/inputs.md states the rules of each.
+//
+// How the columns of CSV are read (decimal marks, percent, dates, what is missing) is found in the
+// first rows and kept in the [Column] of the schema. All of them are strict: a line that breaks a
+// rule ends the reading with an error "file:line: ..." that shows the token and the rule. With
+// Options.MaxBadLines some such lines are skipped; they are counted in Info.BadLines, and
+// Info.FirstBad has the errors of the first few. With Options.OnlyLabels they become null rows, as
+// do blank lines and comments, so that no row depends on another line.
 //
 // # Labels
 //

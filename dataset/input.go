@@ -35,6 +35,8 @@ type input struct {
 	packed bool      // compressed
 	live   bool      // standard input or a pipe: it may be written while it is read
 	raw    *countingReader
+	// nominal are the names of ARFF's nominal attributes.
+	nominal []string
 }
 
 // countingReader counts the bytes read from the stored input.
@@ -70,7 +72,11 @@ func openInput(name string, stdin io.Reader) (*input, error) {
 		in.live = err == nil && !st.Mode().IsRegular()
 		in.raw = &countingReader{r: f}
 	}
-	if err := in.decompress(); err != nil {
+	err := in.decompress()
+	if err == nil {
+		err = in.convert()
+	}
+	if err != nil {
 		_ = in.close()
 		return nil, err
 	}
@@ -139,6 +145,9 @@ func (in *input) peek(enough func(head []byte) bool) (head []byte, whole bool) {
 
 // readError returns the error for a failed read.
 func (in *input) readError(err error) error {
+	if e, ok := errors.AsType[*noregret.Error](err); ok {
+		return e // of a conversion
+	}
 	switch {
 	case in.packed && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
 		return noregret.BadInputf(in.name, "the compressed file is cut off: %w", err)

@@ -102,7 +102,7 @@ func TestFormatByContent(t *testing.T) {
 	_, err := readAll(Options{}, path)
 	if want := path +
 		`: the format cannot be recognized from the first line "some words here"; name it (--format svmlight, csv, ` +
-		`jsonl, idx or cache)`; err == nil || err.Error() != want {
+		`jsonl, vw, idx or cache)`; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestInputErrors(t *testing.T) {
 		{
 			[]string{"-"},
 			Options{Format: "xml"},
-			`format "xml": it must be one of ["auto" "svmlight" "csv" "jsonl" "idx" "cache"]`, noregret.Usage,
+			`format "xml": it must be one of ["auto" "svmlight" "csv" "jsonl" "vw" "idx" "cache"]`, noregret.Usage,
 		},
 		{[]string{"-"}, Options{Base: "2"}, `index base "2": it must be one of ["auto" "0" "1"]`, noregret.Usage},
 		{

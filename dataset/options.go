@@ -18,12 +18,13 @@ const (
 	CSV      Format = "csv"      // separated by commas, semicolons or tabs
 	JSONL    Format = "jsonl"    // one JSON object per line
 	IDX      Format = "idx"      // MNIST's image and label files
+	VW       Format = "vw"       // Vowpal Wabbit's text, for simple labels
 	Cache    Format = "cache"    // the binary cache of this package
 )
 
 // formats are all formats, and rowFormats those that a file of rows can have.
 var (
-	formats    = []Format{Auto, SVMLight, CSV, JSONL, IDX, Cache}
+	formats    = []Format{Auto, SVMLight, CSV, JSONL, VW, IDX, Cache}
 	rowFormats = formats[1 : len(formats)-1]
 )
 
@@ -150,7 +151,8 @@ type Options struct {
 	asked      asked // options as given, before defaults
 	lateBase   bool  // keep indices as written: Load determines the base at the end
 
-	only map[string]bool // OnlyLabels, or nil
+	only    map[string]bool // OnlyLabels, or nil
+	nominal []string        // CSV that was ARFF: columns that are categorical without another role
 }
 
 // asked holds options as they were given, for those whose default hides this.

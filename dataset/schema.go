@@ -66,6 +66,9 @@ func (s *Schema) Validate() error {
 	if s.Bits > 0 && s.Dim != 1<<s.Bits {
 		return bad("dim %d: with %d hash bits it must be %d", s.Dim, s.Bits, 1<<s.Bits)
 	}
+	if s.Format == VW && s.Bits == 0 {
+		return bad("bits 0: vw needs hash bits")
+	}
 	if s.Format == SVMLight && s.Base != BaseZero && s.Base != BaseOne {
 		return bad("base %q: svmlight needs %q or %q", s.Base, BaseZero, BaseOne)
 	}

@@ -75,6 +75,8 @@ func (in *input) sniff() (format Format, line []byte) {
 		return IDX, line
 	case len(line) > 0 && line[0] == '{':
 		return JSONL, line
+	case looksLikeVW(line):
+		return VW, line
 	case looksLikeSVMLight(line):
 		return SVMLight, line
 	case byName != Auto:
@@ -129,12 +131,14 @@ func isTSV(name string) bool { return extension(name) == ".tsv" }
 
 func formatOfName(name string) Format {
 	switch extension(name) {
-	case ".csv", ".tsv", ".data":
+	case ".csv", ".tsv", ".data", ".arff":
 		return CSV
 	case ".jsonl", ".ndjson", ".json":
 		return JSONL
 	case ".svm", ".svmlight", ".libsvm":
 		return SVMLight
+	case ".vw":
+		return VW
 	}
 	return Auto
 }

@@ -98,6 +98,9 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 			s.byName[f] = uint32(i)
 		}
 	} else {
+		if format == VW && s.opt.Bits == 0 {
+			s.opt.Bits = vwBits
+		}
 		s.schema = Schema{Format: format, Bits: s.opt.Bits}
 		if s.opt.Bits > 0 {
 			s.schema.Dim = 1 << s.opt.Bits
@@ -120,7 +123,10 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	case SVMLight:
 		s.chooseBase()
 		newParser = func() parser { return newSVMParser(&s.opt) }
+	case VW:
+		newParser = func() parser { return &vwParser{opt: &s.opt} }
 	case CSV:
+		s.opt.nominalColumns(in.nominal)
 		src.csv = &csvPlanner{opt: &s.opt}
 		if sch := s.opt.Schema; sch != nil {
 			src.csv.setColumns(sch.Columns, sch.Header, sch.Features)

@@ -44,10 +44,10 @@ func New() *Flags {
 }
 
 // Help is the part about DATA in the Long text of a command.
-const Help = `DATA are one or more files, or - for standard input: svmlight (label index:value ...), CSV, JSON
-lines, IDX (an image file and its label file) or the binary cache of "noregret cache",
-uncompressed or compressed by gzip, zstd or bzip2. The format is recognised by content. Several
-files are one data set.`
+const Help = `DATA are one or more files, or - for standard input: svmlight (label index:value ...), CSV, ARFF,
+JSON lines or an array of objects, the text of Vowpal Wabbit, IDX (an image file and its label
+file) or the binary cache of "noregret cache", uncompressed or compressed by gzip, zstd or bzip2.
+The format is recognised by content. Several files are one data set.`
 
 // Register adds all flags of reading to a command that learns the feature space from the data.
 func (f *Flags) Register(cmd *cobra.Command) {
