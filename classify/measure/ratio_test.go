@@ -234,7 +234,8 @@ func TestUndefined(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for _, name := range Names() {
-		name = strings.NewReplacer("B", "1.5", "SIGMA", "3", "S,T", "0.25,2", "C1,C2", "1,0.5").Replace(name)
+		name = strings.NewReplacer("B", "1.5", "SIGMA", "3", "S,T", "0.25,2", "C1,C2", "1,0.5",
+			"MISSED,ALARM", "10,1").Replace(name)
 		m, err := Parse(name)
 		if err != nil {
 			t.Errorf("Parse(%q): %v", name, err)
