@@ -96,7 +96,7 @@ func (c *Calibration) Inside(examples []Example) {
 	half := func(step []Example) float64 {
 		groups, _ := grouped(step)
 		t := totals(groups)
-		return 0.5 / (float64((t.positive+t.negative)*t.effective()) + 1)
+		return 0.5 / (effective(t.positive+t.negative, t.positiveSquare+t.negativeSquare) + 1)
 	}
 	if c.Probability[0] == 0 {
 		p := half(below)

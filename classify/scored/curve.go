@@ -18,6 +18,9 @@ type Curve struct {
 	// their last numbers are those of all examples.
 	Positives []float64 `json:"positives"`
 	Negatives []float64 `json:"negatives"`
+	// Ratio is the weight of one of the Negatives over that of one of the Positives, 1 where the
+	// examples weigh the same.
+	Ratio float64 `json:"ratio"`
 }
 
 // The ranks of a curve. Every tested-th of those after everyRank is one of [Curve.AtPrecision].
@@ -26,6 +29,9 @@ const (
 	perDouble = 16
 	tested    = 8
 )
+
+// rounding is the error of sums of weights that are a whole number of examples.
+const rounding = 1e-6
 
 // rank returns the i-th rank, from 1.
 func rank(i int) float64 {
@@ -48,15 +54,16 @@ func NewCurve(examples []Example) (c Curve, ok bool) {
 	if !ok || t.positive == 0 || t.negative == 0 {
 		return c, false
 	}
-	factor := t.effective()
+	ofPositive, ofNegative := t.positive/t.positiveSquare, t.negative/t.negativeSquare
+	c.Ratio = ofPositive / ofNegative
 	add := func(score, positives, negatives float64) {
 		c.Score = append(c.Score, score)
-		c.Positives = append(c.Positives, float64(positives*factor))
-		c.Negatives = append(c.Negatives, float64(negatives*factor))
+		c.Positives = append(c.Positives, float64(positives*ofPositive))
+		c.Negatives = append(c.Negatives, float64(negatives*ofNegative))
 	}
 	p, n, next, wanted := 0.0, 0.0, 1, rank(1)
 	for _, g := range groups {
-		reached := float64((p + n + g.positive + g.negative) * factor)
+		reached := rounding + float64((p+g.positive)*ofPositive) + float64((n+g.negative)*ofNegative)
 		if wanted <= reached {
 			add(g.score, p, n)
 		}
@@ -88,6 +95,9 @@ func (c *Curve) Check(place string) error {
 					"scores that descend and counts that do not", i, s, p, q)
 		}
 	}
+	if !(c.Ratio > 0) || math.IsInf(c.Ratio, 1) {
+		return noregret.BadInputf(place, "the ratio is %v, want a finite number above 0", c.Ratio)
+	}
 	if c.Positives[n-1] == 0 || c.Negatives[n-1] == 0 {
 		return noregret.BadInputf(place, "%v positives and %v negatives, want some of both", c.Positives[n-1],
 			c.Negatives[n-1])
@@ -102,7 +112,10 @@ type Share struct{ Of, All float64 }
 func (s Share) Value() float64 { return s.Of / s.All }
 
 // counts rounds the numbers down.
-func (s Share) counts() (k, n int) { return int(s.Of), max(int(s.All), int(s.Of)) }
+func (s Share) counts() (k, n int) {
+	k = int(s.Of + rounding)
+	return k, max(k, int(s.All+rounding))
+}
 
 // Interval is the interval of Clopper and Pearson (1934) for the share of a whole distribution, of
 // the given confidence in (0, 1): each bound is beyond the truth with at most half of what is left
@@ -126,10 +139,18 @@ type Point struct {
 	Recall, Precision Share
 }
 
-// point returns the i-th point.
+// point returns the i-th point. With classes of different weights its precision is out of as many
+// examples as have, at the same precision, the same variance: by the delta method
+// n₊n₋/(n₊ + n₋)/(p(1 − p)) for n₊ and n₋ above the threshold.
 func (c *Curve) point(i int) Point {
 	p, n, all := c.Positives[i], c.Negatives[i], c.Positives[len(c.Positives)-1]
-	return Point{c.Score[i], Share{p, all}, Share{p, p + n}}
+	out := Point{c.Score[i], Share{p, all}, Share{p, p + n}}
+	if c.Ratio != 1 && p > 0 && n > 0 {
+		precision := p / (p + float64(c.Ratio*n))
+		rows := p / (p + n) * n / float64(precision*(1-precision))
+		out.Precision = Share{float64(precision * rows), rows}
+	}
+	return out
 }
 
 // At returns the point of the largest threshold of the curve that is not above the given one, or
@@ -176,7 +197,7 @@ func (c *Curve) AtPrecision(precision, confidence float64) (p Point, bound float
 	p, bound = c.point(0), 0
 	for _, r := range ranks {
 		i := last
-		for i > 0 && c.Positives[i]+c.Negatives[i] >= r {
+		for i > 0 && c.Positives[i]+c.Negatives[i] >= r-rounding {
 			i--
 		}
 		q := c.point(i)

@@ -15,8 +15,9 @@
 // # Weights
 //
 // An example of weight w counts w times. The statements about confidence are exact for weights that
-// are all equal. For others the weights are scaled so that they add up to Kish's effective number
-// of examples, (Σw)²/Σw², and the confidence is approximate.
+// are equal within each class, of a recall, and for weights that are all equal, of a precision. For
+// others the examples of a class count as Kish's effective number of them, (Σw)²/Σw², and the
+// confidence is approximate.
 //
 // All results are the same on every machine.
 package scored

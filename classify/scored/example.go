@@ -59,8 +59,5 @@ func totals(groups []group) (t group) {
 	return t
 }
 
-// effective is the factor that scales the weights of which t has the sums, so that they add up to
-// the effective number of examples.
-func (t group) effective() float64 {
-	return (t.positive + t.negative) / (t.positiveSquare + t.negativeSquare)
-}
+// effective is the effective number of examples of weights with the given sum and sum of squares.
+func effective(weight, squares float64) float64 { return weight / squares * weight }

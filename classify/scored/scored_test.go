@@ -250,6 +250,37 @@ func TestCurveIsSmall(t *testing.T) {
 	}
 }
 
+// Classes with weights of their own, as of a sample with more positives than the population: the
+// recall and its bounds are those of the rows, and the interval of the precision covers that of the
+// population.
+func TestClassesOfDifferentWeights(t *testing.T) {
+	const runs = 400
+	r, covered := random.New(8, "strata"), 0
+	for range runs {
+		e := draw(r, 800)
+		plain, _ := scored.NewCurve(e)
+		for i := range e {
+			if !e[i].Positive {
+				e[i].Weight = 9
+			}
+		}
+		c, _ := scored.NewCurve(e)
+		p, q := c.At(1), plain.At(1)
+		if p.Recall != q.Recall {
+			t.Fatalf("recall %v, want that of the rows, %v", p.Recall, q.Recall)
+		}
+		low, high := p.Precision.Interval(0.9)
+		tp, fp := 0.25*recallAt(p.Threshold), 9*0.75*stat.NormalBelow(-p.Threshold)
+		if truth := tp / (tp + fp); low <= truth && truth <= high {
+			covered++
+		}
+	}
+	// Three standard deviations of a count of 400 at 90 % are 18.
+	if covered < 342 || covered > 390 {
+		t.Errorf("%d of %d intervals hold the precision of the population, want 360 or somewhat more", covered, runs)
+	}
+}
+
 func TestTooFewForARecall(t *testing.T) {
 	c, _ := scored.NewCurve(draw(random.New(6, "few"), 100))
 	p, bound, ok := c.AtRecall(0.99, 0.95)

@@ -80,11 +80,11 @@ func addPoint(p *picture.Panel, at plotter.XY) error {
 // precisionRecall is the panel of precision over recall.
 func (e *evaluation) precisionRecall(c *scored.Curve) (*picture.Panel, error) {
 	last := len(c.Score) - 1
-	share := c.Positives[last] / (c.Positives[last] + c.Negatives[last])
+	share := c.Positives[last] / (c.Positives[last] + float64(c.Ratio*c.Negatives[last]))
 	p := square("precision over recall", "recall", "precision")
 	var points plotter.XYs
 	for i, k := range c.Positives {
-		if all := k + c.Negatives[i]; all > 0 {
+		if all := k + float64(c.Ratio*c.Negatives[i]); all > 0 {
 			points = append(points, plotter.XY{X: k / c.Positives[last], Y: k / all})
 		}
 	}
@@ -130,12 +130,13 @@ func (e *evaluation) thresholds(c *scored.Curve) (*picture.Panel, error) {
 		names, measures = append(names, m.Name()), append(measures, m)
 	}
 	const least = 0.0005 // share of the rows beyond the ends of the axis
-	all := c.Positives[last] + c.Negatives[last]
+	negatives := float64(c.Ratio * c.Negatives[last])
+	all := c.Positives[last] + negatives
 	for k, m := range measures {
 		var points plotter.XYs
 		for i, s := range c.Score {
-			tp, fp := c.Positives[i], c.Negatives[i]
-			v := m.Value(measure.Confusion{TP: tp, FP: fp, FN: c.Positives[last] - tp, TN: c.Negatives[last] - fp})
+			tp, fp := c.Positives[i], float64(c.Ratio*c.Negatives[i])
+			v := m.Value(measure.Confusion{TP: tp, FP: fp, FN: c.Positives[last] - tp, TN: negatives - fp})
 			if share := (tp + fp) / all; v == v && share >= least && share <= 1-least {
 				points = append(points, plotter.XY{X: s, Y: v})
 			}
