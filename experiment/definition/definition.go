@@ -53,8 +53,7 @@ type Definition struct {
 	Ramp []Stage `json:"ramp,omitempty" maxItems:"50"`
 	// Round defines when a round ends.
 	Round Round `json:"round"`
-	// AttributionWindow is how long feedback counts after a decision, of metrics without a window of
-	// their own.
+	// AttributionWindow is how long feedback counts after a decision, of metrics without a Window.
 	AttributionWindow policy.Duration `json:"attribution_window"`
 	// Drift fixes how many rounds the learner remembers.
 	Drift Drift `json:"drift"`

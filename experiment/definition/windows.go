@@ -82,7 +82,8 @@ func (d *Definition) checkWindows() error {
 		above, below := d.Window(r.Numerator), d.Window(r.Denominator)
 		if above != below {
 			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", r.Metric), "the ratio %q has parts of two windows, "+
-				"%v for %q and %v for %q, so that it would be of different times of a unit: want the same window for both",
+				"%v for %q and %v for %q, so that it would be of different times of a unit: want the same window for "+
+				"both",
 				d.Metrics[r.Metric].Name, above, d.Metrics[r.Numerator].Name, below, d.Metrics[r.Denominator].Name)
 		}
 	}
