@@ -8,10 +8,9 @@ import (
 	"github.com/noregret/noregret/private/aggregate"
 )
 
-// learner is the policy of the service on released sums of rates, as package experiment adds them
-// to its store: a release is a round, whose units have the variance of events and the noise of the
-// difference of two releases. In the sum of rounds that noise cancels but for the last release's,
-// which the factors of the variances say.
+// learner is the policy of the service on released sums of rates, as package experiment gives them to
+// its store: of each arm the mean of all rounds by the last release, whose variance is that of its
+// units and that of the noise of one release.
 type learner struct {
 	policy *mixture.Policy
 	store  *compare.Store
@@ -20,11 +19,10 @@ type learner struct {
 	arms   []arm
 }
 
-// arm is what is known of an arm up to the last release in whose round it had units.
+// arm is what the last release says of an arm: its units so far, and the sums of its metrics.
 type arm struct {
-	round  int64
 	units  float64
-	values [2]float64 // released
+	values [2]float64
 }
 
 // newLearner returns the learner of a world before the first round.
@@ -51,30 +49,22 @@ func (l *learner) serving() ([]float64, error) {
 func (l *learner) observe(units []int64, out []float64) error {
 	l.round++
 	for m := range 2 {
-		var round []compare.Sums
+		var totals []compare.Total
+		noise := l.sums.Deviation(l.round, m)
 		for k, n := range units {
-			if n == 0 {
+			x := &l.arms[k]
+			if m == 0 {
+				x.units += float64(n)
+			}
+			if x.values[m] = out[2*k+m]; x.units == 0 {
 				continue
 			}
-			x, n := &l.arms[k], float64(n)
-			step, value := l.sums.Between(x.round, l.round, m), out[2*k+m]
-			round = append(round, compare.Sums{
-				Arm: k, N: n, X: l.sums.Midpoint(m) + (value-x.values[m])/n,
-				XX: float64((n - 1) * (l.variance(k, m, x.units+n, value) + float64(step*step)/n)),
+			totals = append(totals, compare.Total{
+				Arm: k, N: x.units, X: l.sums.Midpoint(m) + x.values[m]/x.units,
+				Variance: l.variance(k, m, x.units, x.values[m])/x.units + float64(noise*noise)/x.units/x.units,
 			})
-			x.values[m] = value
 		}
-		if err := l.store.Add(m, round); err != nil {
-			return err
-		}
-	}
-	for k, n := range units {
-		if n > 0 {
-			l.arms[k].round, l.arms[k].units = l.round, l.arms[k].units+float64(n)
-		}
-	}
-	for m := range 2 {
-		if err := l.store.SetFactors(m, l.factors(m)); err != nil {
+		if err := l.store.SetTotals(m, int(l.round), totals); err != nil {
 			return err
 		}
 	}
@@ -91,27 +81,4 @@ func (l *learner) variance(k, m int, units, value float64) float64 {
 		mean = max(mean-sd, 0.5)
 	}
 	return float64(mean * (1 - mean))
-}
-
-// uncancelled is by how much the variance of the noise in a contrast of all rounds may exceed that
-// of the last release, as the shares of arms change between rounds.
-const uncancelled = 4
-
-// factors returns, by arm, the variance of the contrast with the control beside that which the
-// store takes from the noise of each round by itself.
-func (l *learner) factors(m int) []float64 {
-	total := l.sums.Deviation(l.round, m)
-	is, taken := make([]float64, len(l.arms)), make([]float64, len(l.arms))
-	for k := range l.arms {
-		x, n := &l.arms[k], max(l.arms[k].units, 1)
-		is[k] = l.variance(k, m, n, x.values[m])/n + float64(uncancelled*float64(total*total))/n/n
-		taken[k] = l.store.UnitVariance(m, k) / n
-	}
-	out := make([]float64, len(l.arms))
-	for k := range out {
-		if out[k] = (is[k] + is[0]) / (taken[k] + taken[0]); !(out[k] > 0) || out[k] > 1e300 {
-			out[k] = 1
-		}
-	}
-	return out
 }

@@ -107,7 +107,7 @@ func TestSmallWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for units, want := range map[int64]float64{1000: 22.5, 4000: 6.5} {
+	for units, want := range map[int64]float64{1000: 11, 4000: 5} {
 		r := run(t, Options{
 			World: w, Units: units, Contribution: 1, Rounds: 80, Epsilon: 1, Delta: 1e-9, Runs: 20, Seed: 1,
 		})
