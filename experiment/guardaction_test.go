@@ -134,7 +134,8 @@ func TestServeIsFollowed(t *testing.T) {
 		got, err := again.Digest()
 		want, err2 := s.state.Digest()
 		if err != nil || err2 != nil || got != want || seen == 0 {
-			t.Errorf("%s: the digest is %s after %d events, want %s: %v %v", action, got, len(s.events), want, err, err2)
+			t.Errorf("%s: the digest is %s after %d events, want %s: %v %v",
+				action, got, len(s.events), want, err, err2)
 		}
 	}
 }

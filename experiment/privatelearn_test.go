@@ -206,8 +206,8 @@ func TestPrivateStudy(t *testing.T) {
 	}
 }
 
-// After a change of the definition, and where it is made anew, the learner goes on with the sums that
-// there are.
+// After a change of the definition, and where it is made anew, the learner goes on with the sums
+// that there are.
 func TestPrivateLearnsAnew(t *testing.T) {
 	t.Parallel()
 	r := rates{[]float64{0.3, 0.5, 0.4}, []float64{0.1, 0.2, 0.4}}

@@ -68,7 +68,8 @@ func TestNarrow(t *testing.T) {
 		add(t, s, 0, round(0))
 	}
 	var e Contrasts
-	if s.Contrasts(&e, 0, 0, 0); !e.Known[mostPairs] || math.Abs(e.Delta[mostPairs]-1.28) > 4*math.Sqrt(e.Variance[mostPairs]) {
+	s.Contrasts(&e, 0, 0, 0)
+	if !e.Known[mostPairs] || math.Abs(e.Delta[mostPairs]-1.28) > 4*math.Sqrt(e.Variance[mostPairs]) {
 		t.Errorf("the new arm has the contrast %v", e.Delta[mostPairs])
 	}
 }

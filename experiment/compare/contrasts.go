@@ -26,8 +26,8 @@ type Level struct {
 type Contrasts struct {
 	// Known reports by arm whether its contrast is known. The control's is, if it has units.
 	Known []bool
-	// Delta are the contrasts of x − c·y with the control, or without one with the pool of all arms,
-	// and Variance those of Delta; 0 and +Inf where unknown.
+	// Delta are the contrasts of x − c·y with the control, or without one with the pool of all
+	// arms, and Variance those of Delta; 0 and +Inf where unknown.
 	Delta, Variance []float64
 	// Scatter is φ, at least 1: how much more arms scatter within rounds than their units let
 	// expect.
@@ -41,7 +41,8 @@ type Contrasts struct {
 	x, y        []float64
 	unit        []float64  // variances by arm at φ = 1
 	aged        float64    // the factor of the variances of a discounted past
-	shared, own []float64  // beside the base only: the parts of unit, the root of that which arms share
+	// beside the base only: the parts of unit, the root of that which arms share
+	shared, own []float64
 	free        float64    // F
 	rest        [3]float64 // S − b'δ by product
 	sums        [2]float64 // Σ s_t·u_t by part, of the adjusted levels u_t of rounds

@@ -14,8 +14,8 @@ const version = 4
 
 // AppendBinary appends a snapshot to b: the version, the numbers of arms and metrics, whether all
 // pairs are compared, whether there is no control, the rounds of a fixed memory, then by metric
-// whether it is a ratio, its rounds, its base, whether it has factors and its numbers. Whole numbers
-// are 64 bits, little-endian; others are float64s in the same order.
+// whether it is a ratio, its rounds, its base, whether it has factors and its numbers. Whole
+// numbers are 64 bits, little-endian; others are float64s in the same order.
 func (s *Store) AppendBinary(b []byte) []byte {
 	whole := func(n int) { b = binary.LittleEndian.AppendUint64(b, uint64(n)) }
 	numbers := func(list []float64) {

@@ -144,7 +144,8 @@ func (s *Store) Fixed() int { return s.fixed }
 
 // SetFactors says by what the variance of each arm's contrast in a metric differs from that of so
 // many independent units with the variances that were added, from now on: above 1 where units come
-// back and keep their arm, so that rounds are not independent. All are above 0; nil is a 1 for each.
+// back and keep their arm, so that rounds are not independent. All are above 0; nil is a 1 for
+// each.
 func (s *Store) SetFactors(metric int, factors []float64) error {
 	if metric < 0 || metric >= len(s.metrics) {
 		return noregret.BadInputf("metric", "%d: want one of the %d metrics, from 0 on", metric, len(s.metrics))
@@ -287,8 +288,8 @@ func (s *Store) SetTotals(metric, rounds int, totals []Total) error {
 		o := &totals[i]
 		if !(o.N > 0 && o.Variance > 0) || o.Arm < 0 || o.Arm >= s.arms || !vec.IsFinite(o.N) ||
 			!vec.IsFinite(o.X) || !vec.IsFinite(1/o.Variance) || !vec.IsFinite(o.Variance) {
-			return noregret.BadInputf(fmt.Sprintf("totals[%d]", i), "%+v: want an arm from 0 to %d and finite numbers, "+
-				"units and a variance above 0", *o, s.arms-1)
+			return noregret.BadInputf(fmt.Sprintf("totals[%d]", i), "%+v: want an arm from 0 to %d and "+
+				"finite numbers, units and a variance above 0", *o, s.arms-1)
 		}
 		if seen[o.Arm] {
 			return noregret.BadInputf(fmt.Sprintf("totals[%d]", i), "arm %d twice: want each arm at most once", o.Arm)
@@ -392,8 +393,8 @@ func (s *Store) Merge(later *Store) error {
 	}
 	for i := range s.metrics {
 		if s.metrics[i].shape != later.metrics[i].shape || s.metrics[i].base != later.metrics[i].base {
-			return noregret.BadInputf("store", "metric %d is a ratio in one store and not in the other, or has another "+
-				"arm that others are compared with", i)
+			return noregret.BadInputf("store", "metric %d is a ratio in one store and not in the other, or has "+
+				"another arm that others are compared with", i)
 		}
 	}
 	for i := range s.metrics {

@@ -84,9 +84,10 @@ type Values struct {
 }
 
 // Values estimates what the arms are worth: their means are the level of the control, or without
-// one of the pool of all arms, and the contrasts with it by the versions that are learned from, those that
-// are open included, within the metrics' ranges ([compare.Store]). It returns nil without an
-// objective, or where arms do not compare. It costs O(K³ + K²·versions that are open) per metric.
+// one of the pool of all arms, and the contrasts with it by the versions that are learned from,
+// those that are open included, within the metrics' ranges ([compare.Store]). It returns nil
+// without an objective, or where arms do not compare. It costs O(K³ + K²·versions that are open)
+// per metric.
 func (x *Facts) Values() *Values {
 	if x.Goals == nil || x.Store == nil {
 		return nil

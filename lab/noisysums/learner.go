@@ -8,9 +8,9 @@ import (
 	"github.com/noregret/noregret/private/aggregate"
 )
 
-// learner is the policy of the service on released sums of rates, as package experiment gives them to
-// its store: of each arm the mean of all rounds by the last release, whose variance is that of its
-// units and that of the noise of one release.
+// learner is the policy of the service on released sums of rates, as package experiment gives them
+// to its store: of each arm the mean of all rounds by the last release, whose variance is that of
+// its units and that of the noise of one release.
 type learner struct {
 	policy *mixture.Policy
 	store  *compare.Store

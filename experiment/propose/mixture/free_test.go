@@ -64,8 +64,8 @@ func TestFirstArmIsNoControl(t *testing.T) {
 	}
 }
 
-// TestRetiredFirstArm: without a control, also above 128 arms, the policy goes on when the first arm
-// is retired before anything is known, and when it is retired later.
+// TestRetiredFirstArm: without a control, also above 128 arms, the policy goes on when the first
+// arm is retired before anything is known, and when it is retired later.
 func TestRetiredFirstArm(t *testing.T) {
 	for _, arms := range []int{4, 140} {
 		for _, before := range []int{0, 5} {
@@ -73,7 +73,8 @@ func TestRetiredFirstArm(t *testing.T) {
 			for k := range goal {
 				goal[k], limited[k] = 0.2, 0.1
 			}
-			goal[arms-1], goal[arms-2], limited[arms-1] = 0.4, 0.35, 0.5 // the best is beyond the limit
+			// the best is beyond the limit
+			goal[arms-1], goal[arms-2], limited[arms-1] = 0.4, 0.35, 0.5
 			w := freeWorld(goal, limited)
 			s, err := w.problem.Store()
 			if err != nil {
@@ -104,8 +105,8 @@ func TestRetiredFirstArm(t *testing.T) {
 					c.Delta[arms-2]-c.Delta[1])
 			}
 			if got.Serving[0] > 0 || got.Deployed[0] > 0 || got.Serving[arms-2] < 0.3 || got.Deployed[arms-2] < 0.4 {
-				t.Errorf("%d arms, %d rounds: the best mixture has %v, served %v of it; of the best arm %v and %v", arms,
-					before, got.Deployed[arms-2], got.Serving[arms-2], got.Deployed[arms-1], got.Serving[arms-1])
+				t.Errorf("%d arms, %d rounds: the best mixture has %v, served %v of it; of the best arm %v and %v",
+					arms, before, got.Deployed[arms-2], got.Serving[arms-2], got.Deployed[arms-1], got.Serving[arms-1])
 			}
 		}
 	}

@@ -10,7 +10,8 @@ import (
 // guard has the estimates of a guardrail as slacks: at least 0 where the limit holds.
 type guard struct {
 	hard   bool
-	free   bool // there is no control: contrasts are with the pool of all arms, which may break the limit
+	// there is no control: contrasts are with the pool of all arms, which may break the limit
+	free   bool
 	chosen compare.Chosen
 	level  bool // the control's level is known
 	// estimated is the control's slack: its estimate less 1.5 standard errors of rounds, at least 0
