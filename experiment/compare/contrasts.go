@@ -35,12 +35,12 @@ type Contrasts struct {
 	// Level is that of what Delta is beside.
 	Level Level
 
-	shape       shape
-	base        int       // the arm that the sums are beside
-	pool        []float64 // the shares of the arms in the pool, empty with a control
-	x, y        []float64
-	unit        []float64  // variances by arm at φ = 1
-	aged        float64    // the factor of the variances of a discounted past
+	shape shape
+	base  int       // the arm that the sums are beside
+	pool  []float64 // the shares of the arms in the pool, empty with a control
+	x, y  []float64
+	unit  []float64 // variances by arm at φ = 1
+	aged  float64   // the factor of the variances of a discounted past
 	// beside the base only: the parts of unit, the root of that which arms share
 	shared, own []float64
 	free        float64    // F

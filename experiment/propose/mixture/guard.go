@@ -9,7 +9,7 @@ import (
 
 // guard has the estimates of a guardrail as slacks: at least 0 where the limit holds.
 type guard struct {
-	hard   bool
+	hard bool
 	// there is no control: contrasts are with the pool of all arms, which may break the limit
 	free   bool
 	chosen compare.Chosen
