@@ -41,7 +41,7 @@ func (x *experimentState) resume(now int64, reason string) error {
 	}
 	x.Status = policy.Running
 	x.rounds.RoundStart, x.joiner.RoundSeen = now, 0
-	x.Ramp.Enter(x.Ramp.Stage, now, x.roster.units())
+	x.Ramp.Enter(x.Ramp.Stage, now, x.joiner.Units())
 	x.note(now, "%s", withReason("resumed", reason))
 	return x.renew(now, "resumed")
 }
@@ -147,7 +147,7 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 		x.note(now, "arm %s retired", x.roster.Arms[k].Name)
 	}
 	if !sameJSON(before.Ramp, d.Ramp) {
-		x.Ramp.Follow(before, d, now, x.roster.units())
+		x.Ramp.Follow(before, d, now, x.joiner.Units())
 	}
 	x.Sequences.Watch(d.ComparedMetrics())
 	x.Tight.Watch(d)

@@ -159,7 +159,7 @@ func TestLongRound(t *testing.T) {
 			x.event = consequence{ask: true}
 			x.roster.def.Policy.Split["a0"] = .25 + .5*float64(i%2)
 			x.roster.def.Policy.Split["a1"] = 1 - x.roster.def.Policy.Split["a0"]
-			if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
+			if err := x.learning.rebuildLearner(&x.roster, x.joiner); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.renew(s.now, "changed"); err != nil {

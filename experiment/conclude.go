@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/guard"
+	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/policy"
 )
@@ -38,13 +39,13 @@ func (x ending) conclude(e *ConcludeEvent, now int64) error {
 	}
 	c := &api.Conclusion{
 		Time: stamp(now), Reason: e.Reason, Source: source, Mixture: map[string]float64{},
-		Arms: map[string]api.ArmReport{}, Guardrails: []api.GuardrailReport{}, Units: x.roster.units(),
+		Arms: map[string]api.ArmReport{}, Guardrails: []api.GuardrailReport{}, Units: x.joiner.Units(),
 	}
 	for k := range x.roster.Arms {
 		if p[k] > 0 {
 			c.Mixture[x.roster.Arms[k].Name] = p[k]
 		}
-		c.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k)
+		c.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.joiner)
 	}
 	in := x.guardEvidence(false)
 	for i := range x.guards.Guards {
@@ -94,8 +95,8 @@ func (x ending) namedMixture(named map[string]float64) ([]float64, error) {
 }
 
 // namedArm returns the report of an arm with its name and value.
-func (x *roster) namedArm(k int) api.ArmReport {
-	a := report.Means(x.def, &x.sums.Arms[k], x.sums.Returns.Factors())
+func (x *roster) namedArm(k int, joined *join.Joiner) api.ArmReport {
+	a := report.Means(x.def, &joined.Arms[k], joined.Returns.Factors())
 	a.Place, a.Active, a.Control, a.Value = k, x.Arms[k].Active, k == x.Control, x.Arms[k].Value
 	if x.Arms[k].Active {
 		a.Stopped = x.Arms[k].Why

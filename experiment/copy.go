@@ -20,7 +20,6 @@ func (x *experimentState) copyWith(joiner *join.Joiner) *experimentState {
 	y.guards, y.health = guards{x.guards.Copy(), new(guard.Cache)}, x.health.copy()
 	y.Tight, y.Uniform, y.Notes = x.Tight.Copy(), x.Uniform.Copy(), slices.Clone(x.Notes)
 	y.joiner = joiner
-	y.roster.sums = y.joiner
 	y.Private, y.Sequences = x.Private.copy(), x.Sequences.Copy()
 	return &y
 }

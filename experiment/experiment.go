@@ -77,7 +77,6 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 		rounds: rounds{Version: version, Round: 1, RoundStart: now}, Ramp: guard.Ramp{Since: now},
 		joiner: join.New(memory, d), event: event,
 	}
-	x.roster.sums = x.joiner
 	arms, err := d.Expand()
 	if err != nil {
 		return nil, err
@@ -101,7 +100,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 	if err := x.roster.setGoals(); err != nil {
 		return nil, err
 	}
-	if err := x.taught(x.learning.rebuildLearner(&x.roster, nil)); err != nil {
+	if err := x.taught(x.learning.rebuildLearner(&x.roster, x.joiner)); err != nil {
 		return nil, err
 	}
 	x.note(now, "created")
@@ -111,7 +110,7 @@ func newExperiment(memory *pages.Pool, d *definition.Definition, version uint64,
 // push adds an arm. The caller decides whether it is the control: an arm that is added later never
 // is, whatever its name.
 func (x *experimentState) push(a policy.Arm, control bool) {
-	since := x.roster.units()
+	since := x.joiner.Units()
 	x.joiner.AddArm(x.roster.def)
 	x.roster.push(a, control, since)
 }

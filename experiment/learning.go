@@ -45,7 +45,7 @@ type roundStats struct {
 // closeLearningRound counts the units of a version that a policy learns from, and passes them to
 // the learner. It returns the number of units that a policy cannot use, and of those in whose place
 // it learns a mean.
-func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float64) (unlearned, replaced int64) {
+func (x *learning) closeLearningRound(r *roster, of *roundStats, joined *join.Joiner) (unlearned, replaced int64) {
 	stats := of.Stats
 	if r.goals == nil {
 		return 0, 0
@@ -57,7 +57,7 @@ func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float
 	}
 	arms := stopView{r}
 	if r.def.Bandit() {
-		of := r.rewards(of, factors)
+		of := r.rewards(of, joined.Returns.Factors())
 		if l, ok := x.learner.(*rewardLearner); ok && of.learned > 0 {
 			_ = l.take(of.batch, of.shares, of.asleep) // what it refuses, it does not know
 		}
@@ -81,7 +81,7 @@ func (x *learning) closeLearningRound(r *roster, of *roundStats, factors []float
 		return unlearned, 0
 	}
 	var round []pasto.Observation
-	for _, o := range r.observations(stats) {
+	for _, o := range r.observations(stats, joined.Arms) {
 		if r.takes(r.LearnedArms[o.Arm]) {
 			round = append(round, o)
 		}
@@ -193,9 +193,8 @@ func (x *experimentState) learnFrom(c *join.Closed, complete bool) {
 		}
 		return
 	}
-	factors := x.joiner.Returns.Factors()
 	if x.learning.Store != nil {
-		x.learning.Store.AddVersion(x.roster.def, c.Metrics, x.roster.Control, arms, factors)
+		x.learning.Store.AddVersion(x.roster.def, c.Metrics, x.roster.Control, arms, x.joiner.Returns.Factors())
 	}
 	if !complete {
 		x.learning.storeChanged()
@@ -203,7 +202,7 @@ func (x *experimentState) learnFrom(c *join.Closed, complete bool) {
 	}
 	round := roundStats{Stats: arms, Mixture: c.Mixture, Masked: c.Masked}
 	x.learning.remember(x.roster.def, &round)
-	unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, factors)
+	unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, x.joiner)
 	x.learning.Unlearned += unlearned
 	x.learning.Replaced += replaced
 }
@@ -256,16 +255,15 @@ func (x *learning) remember(d *definition.Definition, of *roundStats) {
 }
 
 // rebuildLearner creates a learner for the definition and trains it on the rounds that are kept. If
-// that fails, the learner stays as it was. The factors are those by which returning units raise the
-// variance of each metric, nil for none.
-func (x *learning) rebuildLearner(r *roster, factors []float64) error {
+// that fails, the learner stays as it was.
+func (x *learning) rebuildLearner(r *roster, joined *join.Joiner) error {
 	if err := fix(x.Store, r.def); err != nil {
 		return err
 	}
 	if l, ok := x.learner.(*mixtureLearner); ok && r.def.Mixes() {
 		x.learner = lost{} // what is kept it has observed: it is only counted again
 		for i := range x.Recent {
-			_, _ = x.closeLearningRound(r, &x.Recent[i], factors)
+			_, _ = x.closeLearningRound(r, &x.Recent[i], joined)
 		}
 		x.learner = l
 		return l.redefine(r) // its sums do not depend on what is wanted
@@ -284,7 +282,7 @@ func (x *learning) rebuildLearner(r *roster, factors []float64) error {
 	}
 	for i := range x.Recent {
 		// What cannot be used was counted when it was new.
-		_, _ = x.closeLearningRound(r, &x.Recent[i], factors)
+		_, _ = x.closeLearningRound(r, &x.Recent[i], joined)
 	}
 	if err != nil && before != nil {
 		x.learner = before

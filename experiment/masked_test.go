@@ -280,7 +280,7 @@ func TestMaskedEstimates(t *testing.T) {
 		a.Stats[k].Merge(&b.Stats[k])
 	}
 	x.learning.Recent = slices.Delete(x.learning.Recent, 1, 2)
-	if err := x.learning.rebuildLearner(&x.roster, nil); err != nil {
+	if err := x.learning.rebuildLearner(&x.roster, x.joiner); err != nil {
 		t.Fatal(err)
 	}
 	check("both together")

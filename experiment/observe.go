@@ -7,13 +7,14 @@ import (
 )
 
 // observations returns what a learner of points of a box observes of a version, with an arm's index
-// in the learner: an observation for each of its arms with all metrics.
-func (x *roster) observations(stats []compare.Stats) (round []pasto.Observation) {
-	reference := x.reference()
+// in the learner: an observation for each of its arms with all metrics. Sums are those of all
+// versions.
+func (x *roster) observations(stats, sums []compare.Stats) (round []pasto.Observation) {
+	reference := report.Reference(x.def, sums, x.Control)
 	var control *compare.Stats
 	if x.Control >= 0 && x.Control < len(stats) {
 		if control = &stats[x.Control]; control.Units == 0 {
-			control = x.controlStats() // none in this round: all rounds'
+			control = &sums[x.Control] // none in this round: all rounds'
 		}
 	}
 	for i, k := range x.LearnedArms {

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
-	"github.com/noregret/noregret/experiment/join"
 	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/policy"
 )
 
-// observed returns a roster with a control arm and another one, with these values of a unit by arm:
-// the metrics x, n and d, of which r is the ratio n/d.
-func observed(t *testing.T, guardrails string, values [2][][3]float64) *roster {
+// observed returns a roster with a control arm and another one, and their sums of these values of a
+// unit by arm: the metrics x, n and d, of which r is the ratio n/d.
+func observed(t *testing.T, guardrails string, values [2][][3]float64) (*roster, []compare.Stats) {
 	t.Helper()
 	d, err := definition.Parse("d", []byte("name: e\narms: [{name: c, value: 0}, {name: a, value: 1}]\n"+
 		"control: {arm: c, share: 0.2}\nmetrics: [{name: x, range: [-10, 10]}, {name: n}, {name: d}, {name: k, "+
@@ -23,11 +23,10 @@ func observed(t *testing.T, guardrails string, values [2][][3]float64) *roster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &roster{def: d, Control: -1, sums: join.New(nil, d)}
+	x, arms := &roster{def: d, Control: -1}, []compare.Stats{compare.NewStats(d), compare.NewStats(d)}
 	for i, a := range []string{"c", "a"} {
-		x.sums.AddArm(d)
 		x.push(policy.Arm{Name: a}, i == 0, 0)
-		s := &x.sums.Arms[i]
+		s := &arms[i]
 		for _, v := range values[i] {
 			s.Units++
 			for m, y := range v {
@@ -44,7 +43,7 @@ func observed(t *testing.T, guardrails string, values [2][][3]float64) *roster {
 	if err := x.setGoals(); err != nil {
 		t.Fatal(err)
 	}
-	return x
+	return x, arms
 }
 
 var observedValues = [2][][3]float64{
@@ -68,7 +67,7 @@ func TestSlackOfControl(t *testing.T) {
 					values[i][j][0] *= sign
 				}
 			}
-			x := observed(t, guardrail, values)
+			x, arms := observed(t, guardrail, values)
 			store, err := newStore(x.def, 2)
 			if err != nil {
 				t.Fatal(err)
@@ -77,13 +76,13 @@ func TestSlackOfControl(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			store.AddVersion(x.def, x.def.MetricIndices(), x.Control, x.sums.Arms, nil)
+			store.AddVersion(x.def, x.def.MetricIndices(), x.Control, arms, nil)
 			want := make([]float64, 2)
-			if !report.GoalVector(want, x.def, &x.sums.Arms[0], x.controlStats(), x.reference()) {
+			if !report.GoalVector(want, x.def, &arms[0], &arms[0], report.Reference(x.def, arms, x.Control)) {
 				t.Fatal("no slack")
 			}
 			if strings.Contains(guardrail, "metric: r") {
-				want[1] /= x.sums.Arms[0].Pairs[0].Y
+				want[1] /= arms[0].Pairs[0].Y
 			}
 			s := l.proposal().Guardrails[0]
 			if !s.Known || math.Abs(s.Control-want[1]) > 1e-9 {
@@ -104,9 +103,9 @@ func TestPriceOfViolation(t *testing.T) {
 		"{metric: x, max: 0":   3,
 		"{metric: r, min: 0.5": (0.5*8.5 - 3) / 6 / 0.5,
 	} {
-		x := observed(t, guardrail+", hard: false, penalty: 7}", observedValues)
+		x, arms := observed(t, guardrail+", hard: false, penalty: 7}", observedValues)
 		theta := make([]float64, 2)
-		if !report.GoalVector(theta, x.def, &x.sums.Arms[1], x.controlStats(), x.reference()) {
+		if !report.GoalVector(theta, x.def, &arms[1], &arms[0], report.Reference(x.def, arms, x.Control)) {
 			t.Fatal("no slack")
 		}
 		want := 3 - 7*violation*violation

@@ -73,7 +73,7 @@ func previewShares(x, y *experimentState) []api.ShareChange {
 func (x *experimentState) evidence(y *experimentState) []string {
 	before, after := x.roster.def, y.roster.def
 	out := []string{fmt.Sprintf("kept: the counts of all arms, of %d units; feedback for units of earlier versions "+
-		"counts until their windows close", x.roster.units())}
+		"counts until their windows close", x.joiner.Units())}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	changed := 0
 	for k := range y.roster.Arms {

@@ -26,7 +26,7 @@ func (x releaser) learnReleased(counts []int64) (unlearned int64) {
 
 // rebuildLearner makes a learner anew for the definition.
 func (x *experimentState) rebuildLearner() error {
-	return x.learning.rebuildLearner(&x.roster, x.joiner.Returns.Factors())
+	return x.learning.rebuildLearner(&x.roster, x.joiner)
 }
 
 // addReleased makes the store that of the newest release: of each arm one mean of all rounds. The

@@ -37,7 +37,7 @@ func (x *experimentState) proposer() *proposer {
 	y.guards.Guards = slices.Clone(x.guards.Guards)
 	sums := *x.joiner // to which arms may be added
 	sums.Arms = slices.Clip(sums.Arms)
-	y.joiner, y.roster.sums = &sums, &sums
+	y.joiner = &sums
 	return &proposer{experimentState: &y}
 }
 

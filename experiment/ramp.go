@@ -9,7 +9,7 @@ import (
 // rampWaits returns a text for each condition that the stage of the ramp still waits for. Learned
 // is the mixture that the ramp leads to.
 func (x *experimentState) rampWaits(now int64, learned func() []float64) []string {
-	return x.Ramp.Waits(&x.guards.States, x.guardEvidence(false), now, x.roster.units(), learned)
+	return x.Ramp.Waits(&x.guards.States, x.guardEvidence(false), now, x.joiner.Units(), learned)
 }
 
 // nextStage returns the stage of the ramp that the next round begins with: the next one if its

@@ -68,7 +68,7 @@ func (s *State) ReportPage(name string, page api.Page) (*api.Report, error) {
 		if kept != nil && !kept[k] {
 			continue
 		}
-		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k)
+		r.Arms[x.roster.Arms[k].Name] = x.roster.namedArm(k, x.joiner)
 	}
 	r.Uniform = x.Uniform.Report(x.roster.def, x.joiner.Returns.Factors())
 	r.Conclusion, r.Ramp, r.Traffic = x.Conclusion, x.rampReport(s.time), x.roster.def.Traffic

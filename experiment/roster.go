@@ -2,22 +2,18 @@ package experiment
 
 import (
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/experiment/compare"
 	"github.com/noregret/noregret/experiment/definition"
 	"github.com/noregret/noregret/experiment/guard"
-	"github.com/noregret/noregret/experiment/join"
-	"github.com/noregret/noregret/experiment/report"
 	"github.com/noregret/noregret/pasto"
 	"github.com/noregret/noregret/policy"
 )
 
-// roster holds the definition and the arms, and reads their sums.
+// roster holds the definition and the arms.
 type roster struct {
 	def         *definition.Definition
 	goals       *pasto.Goals    // nil without an objective
 	priced      *pasto.Goals    // the same with prices for hard guardrails, for reports
 	encoder     *policy.Encoder // of the context; nil unless the policy is contextual
-	sums        *join.Joiner    // has the sums of the arms, which the roster only reads
 	Arms        []armState      `json:"arms"`
 	LearnedArms []int           `json:"learn"` // the learner's arms, as indices of Arms
 	Control     int             `json:"control"`
@@ -58,14 +54,6 @@ func (x *roster) relist() {
 			x.LearnedArms = append(x.LearnedArms, k)
 		}
 	}
-}
-
-// units returns the number of units that were exposed and not held back.
-func (x *roster) units() (n int64) {
-	for i := range x.sums.Arms {
-		n += x.sums.Arms[i].Units
-	}
-	return n
 }
 
 // fixedSplit returns the shares of a fixed policy, by arm; retired arms have none.
@@ -119,13 +107,6 @@ func (x *roster) armChanges(d *definition.Definition) (added []policy.Arm, retir
 	return added, retired, nil
 }
 
-func (x *roster) controlStats() *compare.Stats {
-	if x.Control < 0 {
-		return nil
-	}
-	return &x.sums.Arms[x.Control]
-}
-
 // shares returns a mixture by name, without retired arms that have no share.
 func (x *roster) shares(p []float64) map[string]float64 {
 	out := make(map[string]float64, len(p))
@@ -154,6 +135,3 @@ func (x *roster) setGoals() (err error) {
 	x.priced, err = x.def.PricedGoals()
 	return err
 }
-
-// reference returns the statistics that the prices of soft guardrails are in units of.
-func (x *roster) reference() *compare.Stats { return report.Reference(x.def, x.sums.Arms, x.Control) }

@@ -110,7 +110,7 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 		Observed: make([]*float64, len(x.roster.def.Metrics)), Guards: guard.PointsOf(x.roster.def),
 	}
 	for k := range x.roster.Arms {
-		a := &x.roster.sums.Arms[k]
+		a := &x.joiner.Arms[k]
 		v.Units = append(v.Units, uint64(a.Units))
 		for m := range x.roster.def.Metrics {
 			n, mean := a.Mean(x.roster.def, m)

@@ -250,7 +250,7 @@ func (x *experimentState) follow(now int64, s *Serving) (err error) {
 		x.roster.InitialArms = len(x.roster.Arms)
 	}
 	if s.Stage != x.Ramp.Stage {
-		x.Ramp.Enter(s.Stage, now, x.roster.units())
+		x.Ramp.Enter(s.Stage, now, x.joiner.Units())
 		x.note(now, "%s", x.Ramp.Describe(x.roster.def))
 	}
 	for i := range x.guards.Guards {

@@ -98,7 +98,7 @@ func (p *persistedParts) restored() *experimentState {
 		p.Ramp, p.Tight, p.Uniform, p.Conclusion, p.Private, p.Sequences, p.Wanted, p.Notes,
 		consequence{},
 	}
-	x.roster.sums, x.guards.cache = x.joiner, new(guard.Cache)
+	x.guards.cache = new(guard.Cache)
 	return x
 }
 

@@ -98,6 +98,14 @@ func New(memory *pages.Pool, d *definition.Definition) *Joiner {
 // AddArm adds an arm, which the next version may serve.
 func (x *Joiner) AddArm(d *definition.Definition) { x.Arms = append(x.Arms, compare.NewStats(d)) }
 
+// Units is the number of units that were exposed and not held back.
+func (x *Joiner) Units() (n int64) {
+	for i := range x.Arms {
+		n += x.Arms[i].Units
+	}
+	return n
+}
+
 // Start says what a version serves when it begins.
 type Start struct {
 	Version, Round uint64
