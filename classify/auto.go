@@ -393,14 +393,14 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	}
 	var figures *ModelFigures
 	if whole == nil {
-		figures = on.figures(a, a.nested(choices, on))
+		figures = on.figures(a, a.nested(choices, on), chosenErrors)
 	} else {
 		result := whole.results[c.recipe]
 		d := result.plain
 		if c.tuned {
 			d, offsets = *result.tuned, result.offsets
 		}
-		figures, on = whole.figures(a, d), whole
+		figures, on = whole.figures(a, d, chosenErrors), whole
 	}
 	r, err := a.trainChosen(c, offsets)
 	if err != nil {

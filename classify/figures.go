@@ -112,7 +112,7 @@ func CrossFigures(ctx context.Context, data Data, opt Options) (*ModelFigures, e
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return on.figures(a, a.counted(on, slices.Concat(predicted...))), nil
+	return on.figures(a, a.counted(on, slices.Concat(predicted...)), namedErrors), nil
 }
 
 // predict trains on the other rows of a fold and decides its rows.
@@ -271,8 +271,16 @@ func (a *autoFit) errorOfDifference(x, y []float64, on *comparedOn, from, to int
 	return math.Sqrt(variance)
 }
 
-// figures are the values of all measures of decisions.
-func (c *comparedOn) figures(a *autoFit, d decided) *ModelFigures {
+// The number of standard errors on both sides of a figure's value: more than 1.96, which would be
+// for the draw of the rows that were predicted only, because the models and thresholds of the folds
+// are not those that are trained on all rows. Simulations gave them: lab/docs/auto.md.
+const (
+	namedErrors  = 2.2
+	chosenErrors = 2.6
+)
+
+// figures are the values of all measures of decisions, with so many standard errors to both sides.
+func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigures {
 	names := measure.Names()
 	if a.data.Task != Binary {
 		names = measure.MultiNames(false)
@@ -290,7 +298,7 @@ func (c *comparedOn) figures(a *autoFit, d decided) *ModelFigures {
 		if v-v != 0 {
 			continue
 		}
-		e := float64(1.96 * a.standardError(m, d, c))
+		e := float64(errors * a.standardError(m, d, c))
 		out.Values = append(out.Values, Figure{Measure: name, Value: v, Low: v - e, High: min(v+e, 1)})
 	}
 	return out
