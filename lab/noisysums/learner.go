@@ -74,7 +74,8 @@ func (l *learner) observe(units []int64, out []float64) error {
 // variance bounds the variance of an event by the mean of so many units with a released sum, which
 // is moved towards the middle by two standard errors of its noise.
 func (l *learner) variance(k, m int, units, value float64) float64 {
-	mean := min(max(l.sums.Midpoint(m)+value/units, 0), 1)
+	least := 1 / (units + 2) // of one event more of either kind: no rate is 0 or 1 without noise
+	mean := min(max(l.sums.Midpoint(m)+value/units, least), 1-least)
 	if sd := 2 * l.sums.Deviation(l.round, m) / units; mean < 0.5 {
 		mean = min(mean+sd, 0.5)
 	} else {

@@ -28,9 +28,9 @@ class with the largest score. The features are raw values in the order of the mo
 LIBLINEAR counts them from 1. How CSV and JSON lines map to features stays behind, as do
 probabilities, save those of Platt's curve in ONNX (train --calibration platt): the output
 "probability". ONNX has 32-bit weights, so that rows very near the threshold may differ.
-docs/how-to/answers.md has lines of Python that read the formats. Models of rows with several labels,
-and those of logarithms, ranks or products of the columns, which --algorithm auto may choose, have
-the card only. A file is written completely or not at all.`
+docs/how-to/answers.md has lines of Python that read the formats. Models of rows with several
+labels, and those of logarithms, ranks or products of the columns, which --algorithm auto may
+choose, have the card only. A file is written completely or not at all.`
 
 // newExportCommand makes "noregret export".
 func newExportCommand(a *command.App) *cobra.Command {

@@ -22,12 +22,11 @@ import (
 )
 
 const answersLong = `
---proba prints a probability in place of the score: that of the positive label, or of the printed one
-of several classes. To --json it adds the key "probability", that of the positive label, or
-"probabilities",
-	an object by label. The probabilities were fitted in training to scores of held-out rows (train " +
-	"--calibration); for several
-classes those of each class against the others are divided by their sum.
+--proba prints a probability in place of the score: that of the positive label, or of the printed
+one of several classes. To --json it adds the key "probability", that of the positive label, or
+"probabilities", an object by label. The probabilities were fitted in training to scores of held-out
+rows (train --calibration); for several classes those of each class against the others are divided
+by their sum.
 
 For two classes the threshold may be chosen now, from the same held-out rows. --at-recall R takes
 the highest one that finds at least the share R of the positives, and --at-precision P the lowest

@@ -118,13 +118,14 @@ data are not printed: they are not private. A line that cannot be read, is blank
 is a null record, and nothing says so.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
-data, null without any; with --algorithm auto the cross-fitted figure), candidate, threshold, intercept, features, nonzero_weights, rows,
-positives, positive_label, train and holdout (the class sizes), passes, folds, digest, model,
-warnings, search and figures (as in the model file; left out without any). For several classes or labels it is task, algorithm, measure, value, candidate, features,
-rows, train_rows, holdout_rows, labels (a list of {label, train, holdout, intercept, threshold,
-nonzero_weights}), passes, digest, model, warnings, search, figures. For --private it is model, algorithm, records,
-horizon, complete, unread_records, labels, features, intercept, ledger, account_epsilon_spent,
-account_epsilon_remaining, state, privacy (as in the model file), warnings.`
+data, null without any; with --algorithm auto the cross-fitted figure), candidate, threshold,
+intercept, features, nonzero_weights, rows, positives, positive_label, train and holdout (the class
+sizes), passes, folds, digest, model, warnings, search and figures (as in the model file; left out
+without any). For several classes or labels it is task, algorithm, measure, value, candidate,
+features, rows, train_rows, holdout_rows, labels (a list of {label, train, holdout, intercept,
+threshold, nonzero_weights}), passes, digest, model, warnings, search, figures. For --private it is
+model, algorithm, records, horizon, complete, unread_records, labels, features, intercept, ledger,
+account_epsilon_spent, account_epsilon_remaining, state, privacy (as in the model file), warnings.`
 
 // mainFlags are those that most trainings use: the ones that train --help shows.
 var mainFlags = []string{
