@@ -51,8 +51,12 @@ func newMerging(shards []*Model) (*merging, error) {
 		if s.Shard == nil {
 			return nil, noregret.BadInputf(shardPlace(i), "not the model of a shard")
 		}
-		if len(s.Shard.Parts) != 1 || s.Data.Train.Rows == 0 || s.Shard.Pass == 1 && s.Shard.Moments == nil {
+		if s.Shard.Merged {
 			return nil, noregret.BadInputf(shardPlace(i), "a merged model: want models of single shards")
+		}
+		if len(s.Shard.Parts) != 1 || s.Data.Train.Rows == 0 || s.Shard.Pass == 1 && s.Shard.Moments == nil {
+			return nil, noregret.BadInputf(shardPlace(i), "%d parts, %d rows: want the state of one shard with rows",
+				len(s.Shard.Parts), s.Data.Train.Rows)
 		}
 	}
 	slices.SortStableFunc(m.shards, func(a, b *Model) int {
@@ -284,7 +288,7 @@ func sum(a, b measure.Confusion) measure.Confusion {
 func (m *merging) scale(out *Model) error {
 	first := m.shards[0].Shard
 	s := &ModelShard{
-		Pass: first.Pass, Start: first.Start, MeanSquare: first.MeanSquare, MeanWeight: first.MeanWeight,
+		Merged: true, Pass: first.Pass, Start: first.Start, MeanSquare: first.MeanSquare, MeanWeight: first.MeanWeight,
 		Steps:       m.number(func(s *Model) float64 { return s.Shard.Steps }),
 		BiasSquares: m.number(func(s *Model) float64 { return s.Shard.BiasSquares }),
 	}

@@ -3,6 +3,7 @@ package classify
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
@@ -18,6 +19,8 @@ type ModelShard struct {
 	// Parts are the rows that were learned from: one part of a shard's model, those of all shards,
 	// in a fixed order, of a merged one.
 	Parts []ShardPart `json:"parts"`
+	// Merged says that this is the state of a merged model, not of one shard.
+	Merged bool `json:"merged"`
 	// Pass is the number of the pass, from 1, and Start the checksum of the model that the pass
 	// started from, "" in the first.
 	Pass  int    `json:"pass"`
@@ -180,8 +183,11 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 	if f.from == nil {
 		return f, nil
 	}
-	if f.from.Shard == nil {
+	if f.from.Shard == nil || !f.from.Shard.Merged {
 		return nil, noregret.BadInputf("", "the model to start from was not merged from shards")
+	}
+	if err := f.from.Validate(); err != nil {
+		return nil, err
 	}
 	if err := f.sameTraining(data); err != nil {
 		return nil, err
@@ -202,6 +208,10 @@ func (f *shardFit) sameTraining(data Data) error {
 	now := &Model{
 		Measure: f.opt.Measure.Name(), Algorithm: f.opt.alg.Name, Options: kept, Labels: data.names(),
 		Schema: data.Set.Info().Schema,
+	}
+	if a, b := f.from.Schema, now.Schema; a.Dim != b.Dim || !slices.Equal(a.Features, b.Features) {
+		return noregret.BadInputf("", "the data have %d features that are not the %d of the model to start from: read "+
+			"them by its schema", b.Dim, a.Dim)
 	}
 	return sameTraining(f.from, now, "the model to start from", "this training")
 }
@@ -414,6 +424,11 @@ func (s *ModelShard) check(m *Model) error {
 			return noregret.BadInputf("shard.parts", "share %d of %d of %q, which does not exist", p.Share, p.Of,
 				p.Digest)
 		}
+	}
+	spade, stamp := m.Algorithm == "spade", m.Algorithm == "stamp" && s.Merged
+	if (s.Dual != nil) != spade || (s.Level != nil) != stamp {
+		return noregret.BadInputf("shard", "dual %v and level %v of %s, merged %t: want a dual for spade, and a level "+
+			"for a merged model of stamp", s.Dual, s.Level, m.Algorithm, s.Merged)
 	}
 	numbers := []float64{
 		s.Steps, s.BiasSquares, s.MeanSquare, s.MeanWeight, s.Counts.TP, s.Counts.FP, s.Counts.FN, s.Counts.TN,

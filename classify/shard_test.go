@@ -302,3 +302,40 @@ func TestMergeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestStartIsMerged: a pass starts from a merged model with the state that its algorithm needs, and
+// from the features of the data.
+func TestStartIsMerged(t *testing.T) {
+	d := asData(t, stream(71, 3000))
+	for _, opt := range []Options{{Measure: measure.GMean{}, Seed: 1}, {Measure: measure.FBeta{B: 1}, Seed: 2}} {
+		models := shardModels(t, d, 2, opt, nil)
+		start := func(d Data, from *Model) error {
+			_, err := FitShard(t.Context(), d, ShardOptions{Fit: opt, From: from})
+			return err
+		}
+		if err := start(d, models[0]); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%s: from one shard: %v", opt.Measure.Name(), err)
+		}
+		from := merged(t, models)
+		if err := start(d, from); err != nil {
+			t.Errorf("%s: from a merged model: %v", opt.Measure.Name(), err)
+		}
+		other := asData(t, stream(71, 3000))
+		other.Set.Info().Schema.Dim++
+		if err := start(other, from); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%s: other features: %v", opt.Measure.Name(), err)
+		}
+		state := *from.Shard
+		state.Dual, state.Level = nil, nil
+		from.Shard = &state
+		if err := start(d, from); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%s: without the dual or the level: %v", opt.Measure.Name(), err)
+		}
+		if err := models[0].Validate(); err != nil {
+			t.Error(err)
+		}
+		if models[0].Shard.Dual = nil; opt.Measure.Name() == "gmean" && models[0].Validate() == nil {
+			t.Error("a shard of spade without a dual: no error")
+		}
+	}
+}

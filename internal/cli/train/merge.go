@@ -14,8 +14,8 @@ import (
 
 const mergeLong = `Join the models of the shards of one training, which "noregret train --shard" wrote, into one
 model. Weights are averaged, each shard counted by its rows; class counts and rates are added, and
-the dual of the measure is solved again on their sums. Where the algorithm tunes a threshold, one
-is tuned on the held-out scores of all shards.
+the dual of the measure is solved again on their sums. Where the algorithm tunes a threshold, the
+merged one is the average of those of the shards.
 
 The model is one like any other. It is also what "noregret train --shard --from" starts the next
 pass from. The order of the arguments does not matter: the same shards give the same bytes. Shards
