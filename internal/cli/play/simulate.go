@@ -234,9 +234,13 @@ func (o *simulateOptions) scenario(name string) (scenario.Options, error) {
 	return out, nil
 }
 
-// controlled makes the default learners where a world has a control arm: the policy of the service.
+// controlled makes the default learners where a world has a control arm and hard guardrails: the
+// policy of the service. Without them nothing is promised, and it returns nil.
 func controlled(algorithm string, f *pasto.Goals, arms, control int) (pasto.Learner, error) {
 	p := propose.OfGoals(f, arms)
+	if !slices.ContainsFunc(p.Guardrails, func(g propose.Guardrail) bool { return g.Hard }) {
+		return nil, nil
+	}
 	switch algorithm {
 	case "default-floor":
 		p.Floor = 0.05
