@@ -49,9 +49,9 @@ func (a *autoFit) setPrices() error {
 func (p *prices) productColumns(budget float64) int {
 	n := leastProducts
 	for n < mostProducts {
-		products := float64((n+1)*(n+2)) / 2
+		products := float64(float64((n+1)*(n+2)) / 2)
 		width := p.columns + products
-		if float64(p.rows*leastChosenIterations*p.visit(width, width)) > budget/2 || products > p.rows/rowsOfProduct {
+		if float64(float64(p.rows*leastChosenIterations)*p.visit(width, width)) > budget/2 || products > p.rows/rowsOfProduct {
 			break
 		}
 		n++
@@ -68,7 +68,7 @@ const (
 
 // step is the price of a step of an online learner.
 func (p *prices) step(nonZeros float64) float64 {
-	return float64((stepBase + float64(stepNumber*nonZeros)) * (1 + (p.outputs-1)/2))
+	return float64((stepBase + float64(stepNumber*nonZeros)) * (1 + float64((p.outputs-1)/2)))
 }
 
 // visit is the price of an example in a pass of a batch algorithm.
@@ -87,8 +87,8 @@ func (p *prices) width(f features) (columns, nonZeros float64) {
 	}
 	if f.products {
 		n := min(float64(p.products), columns)
-		columns += n * (n + 1) / 2
-		nonZeros += n * (n + 1) / 2
+		columns += float64(n * (n + 1) / 2)
+		nonZeros += float64(n * (n + 1) / 2)
 	}
 	return columns, nonZeros
 }

@@ -322,7 +322,7 @@ func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) 
 		}
 		var mean, square float64
 		for j := range n {
-			p := (d.cells[k*n+j]/weight[k]*rows[k] + 0.5) / (rows[k] + float64(n)/2)
+			p := (float64(d.cells[k*n+j]/weight[k]*rows[k]) + 0.5) / (rows[k] + float64(float64(n)/2))
 			mean += float64(p * s[k*n+j])
 			square += float64(p * s[k*n+j] * s[k*n+j])
 		}

@@ -42,7 +42,7 @@ func Intervals(c *Confusion, measures []measure.Objective, confidence float64) [
 			continue
 		}
 		slices.Sort(values[i])
-		tail := (1 - confidence) / 2
+		tail := float64((1 - confidence) / 2)
 		out[i] = [2]float64{stat.Quantile(values[i], tail), stat.Quantile(values[i], 1-tail)}
 	}
 	return out

@@ -59,7 +59,7 @@ func (o *onlineThreshold) observe(positive bool, z, weight float64) {
 // gains a of a positive and b of a negative that is predicted rightly it is log(b/a). It is
 // otherwise if the gains are not positive.
 func linearThreshold(m measure.Measure, c measure.Confusion, otherwise float64) float64 {
-	h := 1e-4 * (c.TP + c.FN + c.FP + c.TN)
+	h := float64(1e-4 * (c.TP + c.FN + c.FP + c.TN))
 	right, wrong := c, c
 	right.TP, right.FN = c.TP+h, max(c.FN-h, 0)
 	wrong.TP, wrong.FN = max(c.TP-h, 0), c.FN+h

@@ -60,4 +60,4 @@ func totals(groups []group) (t group) {
 }
 
 // effective is the effective number of examples of weights with the given sum and sum of squares.
-func effective(weight, squares float64) float64 { return weight / squares * weight }
+func effective(weight, squares float64) float64 { return float64(weight / squares * weight) }

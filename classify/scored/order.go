@@ -41,7 +41,7 @@ func AUC(examples []Example) Estimate {
 // is that of the squared weighted deviations. It is NaN for a single example.
 func unbiased(sum, weight, squares float64) float64 {
 	n := float64(weight*weight) / squares
-	return sum / float64(weight*weight) * (n / (n - 1))
+	return float64(sum / float64(weight*weight) * (n / (n - 1)))
 }
 
 // AveragePrecision is the mean over the positive examples of the precision at their score: the area

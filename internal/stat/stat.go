@@ -90,5 +90,5 @@ func Quantile(sorted []float64, q float64) float64 {
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]
 	}
-	return sorted[i] + float64((x-float64(i))*(sorted[i+1]-sorted[i]))
+	return float64(sorted[i] + float64((x-float64(i))*(sorted[i+1]-sorted[i])))
 }

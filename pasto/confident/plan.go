@@ -127,7 +127,7 @@ func (l *Learner) mix() {
 		own = need / float64(s.Live)
 	}
 	for k, v := range s.Down {
-		p[k] = float64((1-own)*(1-floor)) * (float64((1-share)*v) + float64(share*s.Up[k]))
+		p[k] = float64(float64((1-own)*(1-floor)) * (float64((1-share)*v) + float64(share*s.Up[k])))
 		if !s.Active[k] {
 			continue
 		}
