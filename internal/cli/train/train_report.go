@@ -149,6 +149,9 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 	case f != nil:
 		value = fmt.Sprintf("%s (%s to %s), cross-fitted on %d rows", show.Number(f.Value), show.Number(f.Low),
 			show.Number(f.High), m.Figures.Rows)
+		if n := m.Data.Train.Rows; m.Search != nil && m.Figures.Rows < n/2 {
+			value += fmt.Sprintf(" of %d: this model may be better", n)
+		}
 	}
 	rows := []string{"model", path, "data", dataLine(m), "trained on", trainedLine(m)}
 	if m.Task == classify.Binary {
