@@ -157,9 +157,12 @@ func (x *experimentState) roundOver(now int64) bool {
 
 // aged reports whether the running version must end before its round. While the experiment is
 // paused or too few units arrive, the rows of the units that did arrive must not wait for ever.
+// Versions that have only aged fill at most half of maxOpen, however much longer they wait for the
+// longest window than the shortest one lasts, so that a round can always end.
 func (x *experimentState) aged(now int64) bool {
-	shortest, _ := x.roster.def.Windows()
-	least := int64(max(time.Duration(x.roster.def.Round.Length), shortest))
+	shortest, longest := x.roster.def.Windows()
+	apart := 2 * longest / time.Duration(x.roster.maxOpen())
+	least := int64(max(time.Duration(x.roster.def.Round.Length), shortest, apart))
 	return now-x.joiner.Running().Begun >= least && x.joiner.Used()
 }
 

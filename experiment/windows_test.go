@@ -148,3 +148,35 @@ round: {length: 1h}
 	}
 	s.check()
 }
+
+// TestWindowsAged: versions that end because a short window has passed leave room for the round to
+// end while they wait for a long window.
+func TestWindowsAged(t *testing.T) {
+	s := newScenario(t)
+	var b strings.Builder
+	var arms []string
+	for i := range 400 {
+		arms = append(arms, fmt.Sprintf("{name: a%d, value: %d}", i, i))
+	}
+	s.define(fmt.Sprintf(`
+name: w
+arms: [%s]
+metrics: [{name: m, range: [0, 1], default: 0, window: 1m}, {name: n, range: [0, 1], default: 0, window: 24h}]
+objective: {goals: [{metric: m}]}
+policy: {kind: thompson}
+round: {length: 1m, min_units: 260}
+`, strings.Join(arms, ", ")), func(o Outcome) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}, &b)
+	x := s.state.live["w"]
+	most := x.roster.maxOpen()
+	for i := range most + 20 { // a unit a minute
+		s.simulate([]string{"simulate", fmt.Sprint(i), "1", "0", "m=a0:0.5"})
+		s.step(time.Minute)
+	}
+	if n := len(x.joiner.Versions); x.rounds.Round < 2 || n > most/2 {
+		t.Errorf("round %d with %d open versions of %d: want a second round, and at most half", x.rounds.Round, n, most)
+	}
+}
