@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -303,5 +304,65 @@ func TestRankSnapshot(t *testing.T) {
 	r := w.report()
 	if r.Health.Redrawn == 0 || r.Feedback.Accepted == 0 || r.Feedback.Late == 0 || r.Health.Orphans == 0 {
 		t.Errorf("the events are too tame: %+v %+v", r.Health, r.Feedback)
+	}
+}
+
+// TestDeferredLapses: a deferred decision that can no longer be exposed, as a short window has
+// passed, does not keep its unit from another one, however long other windows are, also when the
+// state was read from a snapshot.
+func TestDeferredLapses(t *testing.T) {
+	text := strings.Replace(rankDef, "default: 0}", "default: 0, window: 1h}", 1)
+	w := newRankWorld(t, strings.Replace(text, "attribution_window: 10m", "attribution_window: 168h", 1))
+	want := func(what string, got, status api.ItemStatus) {
+		t.Helper()
+		if got != status {
+			t.Errorf("%s: %s, want %s", what, got, status)
+		}
+	}
+	again := func() {
+		t.Helper()
+		b, err := w.state.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := NewState()
+		if err := read.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		w.state = read
+	}
+	pending := func(n int64) {
+		t.Helper()
+		if _, got, bytes := w.state.live["shop"].joiner.Kept.Size(); got != n || bytes > 0 && n == 0 {
+			t.Errorf("%d exposures wait, with %d bytes, want %d", got, bytes, n)
+		}
+	}
+	for day := range 10 {
+		c, e := w.rank("x", true, 0, 1)
+		want("a rank", w.status(KindExposures, e), api.Accepted)
+		pending(1)
+		again()
+		w.now = w.now.Add(26 * time.Hour)
+		want("a late activation", w.activate("x"), api.Late)
+		pending(0)
+		again()
+		pending(0)
+		if _, ok := w.state.KeptArm("shop", c.Unit); ok {
+			t.Errorf("day %d: the decision is kept", day)
+		}
+	}
+	_, e := w.rank("x", true)
+	want("a rank in the end", w.status(KindExposures, e), api.Accepted)
+	again()
+	want("its activation", w.activate("x"), api.Accepted)
+	want("its reward", w.reward("x", 1), api.Accepted)
+	w.now = w.now.Add(26 * time.Hour)
+	_, e = w.rank("x", true)
+	want("a rank of an exposed unit", w.status(KindExposures, e), api.Duplicate)
+	w.now = w.now.Add(169 * time.Hour)
+	_, e = w.rank("x", true)
+	want("a rank after all windows", w.status(KindExposures, e), api.Accepted)
+	if n, _, _ := w.state.live["shop"].joiner.Kept.Size(); n != 1 {
+		t.Errorf("%d rows are kept, want 1", n)
 	}
 }

@@ -601,8 +601,8 @@ func (x *Joiner) Due(d *definition.Definition, now int64) bool {
 // itself is closed: senders whose last report precedes every open version are dropped, as are kept
 // decisions whose window has closed: a repeated report of theirs would be late. It costs O(rows).
 func (x *Joiner) Close(d *definition.Definition, now int64) *Closed {
-	_, longest := d.Windows()
-	x.Kept.expire(now, int64(longest))
+	shortest, longest := d.Windows()
+	x.Kept.expire(now, shortest, longest)
 	v, metrics, at := x.next(d)
 	if v == nil || at > now {
 		return nil

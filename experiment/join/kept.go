@@ -22,8 +22,8 @@ type Kept struct {
 	Among []int `json:"among,omitempty"`
 	// Redrawn is [policy.Choice.Redrawn]: the unit is not learned from.
 	Redrawn bool `json:"redrawn,omitempty"`
-	// Deferred leaves the exposure to a later item without a version. Without one the unit never
-	// counts.
+	// Deferred leaves the exposure to a later item without a version. Without one before the
+	// shortest window of a metric has passed, the unit never counts, and can be decided anew.
 	Deferred bool `json:"deferred,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type Kept struct {
 func (e *Unit) ByUnit() bool { return e.Kept != nil || e.Version == 0 }
 
 // Decisions are the kept decisions whose attribution window is open, in the order of their events.
-// Each unit has at most one. The columns have the same length.
+// Each unit has at most one that is not lapsed. The columns have the same length.
 type Decisions struct {
 	Unit       column.Uint64s  `json:"unit"`
 	Version    column.Uint64s  `json:"version"`
@@ -50,6 +50,7 @@ type Decisions struct {
 	index   map[uint64]int // the row of a unit, plus dropped
 	bytes   int            // of the contexts and the allowed arms
 	pending int64          // the rows whose exposure waits
+	waited  int            // the exposure of no earlier row waits
 }
 
 // maxContexts bounds the bytes of the contexts of deferred units in an experiment.
@@ -95,12 +96,14 @@ func (x *Decisions) dropContext(unit string) {
 }
 
 // Bits of an arm in a row: the exposure waits for an activation; the arm was drawn again; not all
-// arms were allowed.
+// arms were allowed; the exposure waited until it could no longer count, so that the unit has no
+// decision.
 const (
 	pendingBit = 1 << 31
 	redrawnBit = 1 << 30
 	maskedBit  = 1 << 29
-	armBits    = maskedBit - 1
+	lapsedBit  = 1 << 28
+	armBits    = lapsedBit - 1
 )
 
 // IsZero reports whether nothing was kept, so that a snapshot leaves it out.
@@ -128,9 +131,11 @@ func (x *Decisions) restore() error {
 	for _, among := range x.Among {
 		x.bytes += amongBytes * len(among)
 	}
-	x.pending = 0
+	x.pending, x.waited = 0, 0
 	for i, u := range x.Unit {
-		x.index[u] = i
+		if x.Arm[i]&lapsedBit == 0 {
+			x.index[u] = i
+		}
 		x.pending += int64(x.Arm[i] >> 31)
 	}
 	return nil
@@ -144,12 +149,25 @@ func (x *Decisions) find(unit uint64) int {
 	return -1
 }
 
-// expire drops the rows whose window has closed.
-func (x *Decisions) expire(now, window int64) {
+// expire drops the rows whose longest window has closed, and the decisions whose exposure waits
+// although the shortest one has closed: they can no longer be exposed.
+func (x *Decisions) expire(now int64, shortest, longest time.Duration) {
+	older := func(n int, window time.Duration) bool {
+		return n < len(x.Time) && now-int64(x.Time[n])*int64(time.Millisecond) > int64(window)
+	}
+	for shortest < longest && older(x.waited, shortest) {
+		if n := x.waited; x.Arm[n]&pendingBit != 0 {
+			x.Arm[n] = x.Arm[n]&^pendingBit | lapsedBit
+			x.pending--
+			delete(x.index, x.Unit[n])
+			x.dropContext(policy.FormatUnit(x.Unit[n]))
+		}
+		x.waited++
+	}
 	n := 0
-	for n < len(x.Time) && now-int64(x.Time[n])*int64(time.Millisecond) > window {
+	for older(n, longest) {
 		x.pending -= int64(x.Arm[n] >> 31)
-		if u := x.Unit[n]; x.index[u] == x.dropped+n {
+		if u := x.Unit[n]; x.find(u) == n {
 			delete(x.index, u)
 			x.dropContext(policy.FormatUnit(u))
 		}
@@ -160,7 +178,7 @@ func (x *Decisions) expire(now, window int64) {
 	}
 	x.Unit, x.Version, x.Arm = x.Unit[n:], x.Version[n:], x.Arm[n:]
 	x.Propensity, x.Time = x.Propensity[n:], x.Time[n:]
-	x.dropped += n
+	x.dropped, x.waited = x.dropped+n, max(x.waited-n, 0)
 }
 
 // rewind moves back the times that were recorded while the clock was ahead.
