@@ -125,6 +125,9 @@ func TestServeIsFollowed(t *testing.T) {
 				if o, err := other.Apply(uint64(i+1), bad); err != nil || o.Err == nil {
 					t.Errorf("%s: another reason is accepted: %v", action, err)
 				}
+				if other.live["g"].Wanted == nil {
+					t.Errorf("%s: a refused event has granted what the guardrails ask for", action)
+				}
 				again.live["g"].Wanted = nil
 			}
 			if o, err := again.Apply(uint64(i+1), logged); err != nil || o.Err != nil {

@@ -75,9 +75,9 @@ func (x *experimentState) serve(now int64) error {
 	case w == nil:
 		return noregret.BadInputf("serve", "the guardrails do not ask for another version")
 	}
-	x.Wanted = nil
 	switch w.Cause {
 	case guard.Stop:
+		x.Wanted = nil
 		x.event.judged = x.rounds.Version
 		return stopper{x}.renewStopped(now, w.Cause)
 	case guard.Rollback:
@@ -87,6 +87,7 @@ func (x *experimentState) serve(now int64) error {
 		x.event.says.Metric = w.Metric
 		return nil
 	case guard.Shrink:
+		x.Wanted = nil
 	default:
 		return noregret.BadInputf("serves.reason", "%q: want one of those of guardrails: %s, %s or %s", w.Cause,
 			guard.Stop, guard.Shrink, guard.Rollback)
