@@ -124,11 +124,14 @@ func (x *experimentState) describe(now int64, s *Serving) *version {
 
 // policyOf returns the policy of a version that is kept.
 func (x *rounds) policyOf(r *roster, v *version) (*policy.Policy, error) {
-	_, longest := r.def.Windows()
+	shortest, longest := r.def.Windows()
 	p := &policy.Policy{
 		Experiment: r.def.Name, Version: v.Version, Round: v.Round, State: v.State, Salt: r.def.Salt,
 		Exposure: r.def.Exposure, Control: r.Control,
 		HoldBack: v.Hold, Stream: v.Stream, Window: policy.Duration(longest), Linear: v.Linear,
+	}
+	if shortest < longest {
+		p.Shortest = policy.Duration(shortest)
 	}
 	k := v.Split.Len()
 	for i := range k {

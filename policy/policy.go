@@ -54,10 +54,13 @@ type Policy struct {
 	// round R.
 	Stream string `json:"stream"`
 	Links  []Link `json:"links"`
-	// Metrics are the metrics that can be reported, Window the time during which they can be
-	// reported.
+	// Metrics are the metrics that can be reported, Window the longest time during which one of
+	// them can be.
 	Metrics []MetricForm `json:"metrics"`
 	Window  Duration     `json:"attribution_window"`
+	// Shortest is the shortest such time, after which an exposure no longer counts; it is absent if
+	// it is Window.
+	Shortest Duration `json:"exposure_window,omitempty"`
 	// Linear decides for units with a context, see [Policy.DecideIn]; nil if the policy takes none.
 	// The links then serve units without a context.
 	Linear *Linear `json:"linear,omitempty"`
@@ -93,6 +96,15 @@ func (m *MetricForm) Count(v float64) float64 {
 type Link struct {
 	Version uint64 `json:"version"`
 	Split   *Split `json:"split"`
+}
+
+// ExposureWindow returns the time during which an exposure counts, from the decision on: the
+// shortest window of a metric.
+func (p *Policy) ExposureWindow() Duration {
+	if p.Shortest > 0 {
+		return p.Shortest
+	}
+	return p.Window
 }
 
 // linkMove is the move to a link, and the keys of its draws.

@@ -298,7 +298,7 @@ func (a *decisionAPI) evaluateAll(w http.ResponseWriter, r *http.Request) error 
 	}
 	for _, name := range names {
 		p := entries[name].policy
-		half := max(int64(p.Window)/2, 1)
+		half := max(int64(p.ExposureWindow())/2, 1)
 		_, _ = h.Write([]byte(p.Digest + strconv.FormatInt(now.UnixNano()/half, 10) + "\n"))
 	}
 	tag := `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]) + `"`

@@ -183,3 +183,40 @@ func TestBulkSelects(t *testing.T) {
 		t.Errorf("one flag: %+v, %v", r, err)
 	}
 }
+
+// TestBulkTagOfWindows: the tag of a bulk evaluation changes within half the shortest window of a
+// metric, after which exposures by a cached token no longer count.
+func TestBulkTagOfWindows(t *testing.T) {
+	w := newWorld(t)
+	w.apply("name: e\narms: [{name: a, value: 1}]\nmetrics: [{name: x, window: 1h}, {name: y}]\n" +
+		"policy: {kind: fixed, split: {a: 1}}\nattribution_window: 168h")
+	status, tag := 0, ""
+	bulk := func() {
+		t.Helper()
+		r, err := http.NewRequest("POST", w.http.URL+"/ofrep/v1/evaluate/flags",
+			strings.NewReader(`{"context": {"targetingKey": "ann"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("If-None-Match", tag)
+		resp, _ := w.send(r)
+		status, tag = resp.StatusCode, resp.Header.Get("ETag")
+	}
+	bulk()
+	if bulk(); status != http.StatusNotModified {
+		t.Errorf("at once: status %d", status)
+	}
+	w.wait(31 * time.Minute)
+	if bulk(); status != http.StatusOK {
+		t.Errorf("after half of the shortest window: status %d", status)
+	}
+	var p struct {
+		Window   string `json:"attribution_window"`
+		Shortest string `json:"exposure_window"`
+	}
+	w.get(200, &p, "GET", "/v1/experiments/e/policy", "")
+	if p.Window != "168h0m0s" || p.Shortest != "1h0m0s" {
+		t.Errorf("the policy has the windows %+v", p)
+	}
+}
