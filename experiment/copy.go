@@ -59,8 +59,9 @@ func (x *learning) copy() learning {
 	}
 	y.Recent = make([]roundStats, len(x.Recent))
 	for i := range x.Recent {
-		r := &x.Recent[i]
-		y.Recent[i] = roundStats{compare.CopyStats(r.Stats), slices.Clone(r.Mixture), r.Masked}
+		r := x.Recent[i]
+		r.Stats, r.Mixture = compare.CopyStats(r.Stats), slices.Clone(r.Mixture)
+		y.Recent[i] = r
 	}
 	return y
 }

@@ -32,16 +32,6 @@ type learning struct {
 	Promised *api.Promise `json:"promised,omitempty"`
 }
 
-// roundStats are the statistics of a matured version, kept to train a new learner when the
-// definition changes.
-type roundStats struct {
-	Stats []compare.Stats `json:"stats"` // by arm
-	// Mixture are the propensities by arm, only of bandits.
-	Mixture column.Float64s `json:"mixture,omitempty"`
-	// Masked are the sums of units that did not allow all arms, only of bandits.
-	Masked *join.MaskedSums `json:"masked,omitempty"`
-}
-
 // closeLearningRound counts the units of a version that a policy learns from, and passes them to
 // the learner. It returns the number of units that a policy cannot use, and of those in whose place
 // it learns a mean.
@@ -197,11 +187,12 @@ func (x *experimentState) learnFrom(c *join.Closed, complete bool) {
 		x.learning.Store.AddVersion(x.roster.def, c.Metrics, x.roster.Control, arms, x.joiner.Returns.Factors())
 	}
 	if !complete {
+		x.learning.rememberLater(x.roster.def, c)
 		x.learning.storeChanged()
 		return
 	}
 	round := roundStats{Stats: arms, Mixture: c.Mixture, Masked: c.Masked}
-	x.learning.remember(x.roster.def, &round)
+	x.learning.remember(x.roster.def, &round, c)
 	unlearned, replaced := x.learning.closeLearningRound(&x.roster, &round, x.joiner)
 	x.learning.Unlearned += unlearned
 	x.learning.Replaced += replaced
@@ -229,28 +220,6 @@ func (x *experimentState) learnContexts(c *join.Closed) {
 func (x *learning) storeChanged() {
 	if l, ok := x.learner.(*mixtureLearner); ok {
 		l.changed()
-	}
-}
-
-// remember keeps the statistics of a matured version. If there are too many, it merges the two
-// oldest.
-func (x *learning) remember(d *definition.Definition, of *roundStats) {
-	round := roundStats{Stats: compare.CopyStats(of.Stats)}
-	if d.Bandit() {
-		round.Mixture, round.Masked = slices.Clone(of.Mixture), of.Masked
-	}
-	x.Recent = append(x.Recent, round)
-	if len(x.Recent) > keepRecent {
-		a, b := &x.Recent[0], &x.Recent[1]
-		a.Masked = mergeMasked(a, b, len(d.Metrics))
-		a.Mixture = mergeMixtures(a, b)
-		for len(a.Stats) < len(b.Stats) {
-			a.Stats = append(a.Stats, compare.NewStats(d))
-		}
-		for k := range b.Stats {
-			a.Stats[k].Merge(&b.Stats[k])
-		}
-		x.Recent = slices.Delete(x.Recent, 1, 2)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/experiment/join"
@@ -284,4 +286,74 @@ func TestMaskedEstimates(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("both together")
+}
+
+// TestMaskedLater: a bandit that learns anew after a change of its goal has the sums of a metric
+// whose window closes later than that of the goal before, also of versions that were put together
+// while it was open.
+func TestMaskedLater(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(maskedDef, "tsallis-inf", ""), "[{name: bought, range: [0, 1]}]",
+		"[{name: bought, range: [0, 1]}, {name: stay, range: [0, 1], window: %s}, "+
+			"{name: read, range: [0, 1], default: 0, window: %[1]s}]", 1)
+	run := func(window string, rounds int) (out [][]float64) {
+		w, rng := newRankWorld(t, fmt.Sprintf(text, window)), random.New(6, "later")
+		for round := range rounds {
+			for i := range 40 {
+				among := []int{rng.IntN(2), 2, 3}
+				if rng.IntN(3) == 0 {
+					among = nil
+				}
+				unit := fmt.Sprint(round, "-", i)
+				_, e := w.rank(unit, false, among...)
+				if s := w.status(KindExposures, e); s != api.Accepted {
+					t.Fatal(s)
+				}
+				w.status(KindFeedback, one(join.Unit{
+					Unit: policy.FormatUnit(w.state.Policy("shop").Unit(unit)), Metrics: map[string]float64{
+						"bought": float64(rng.IntN(2)), "stay": rng.Float64(), "read": rng.Float64(),
+					},
+				}))
+			}
+			w.mature()
+			if round%30 == 20 {
+				b, err := w.state.MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w.state = NewState(); w.state.UnmarshalBinary(b) != nil {
+					t.Fatal("the state cannot be read again")
+				}
+			}
+		}
+		for range 5 {
+			w.now = w.now.Add(100 * time.Hour)
+			w.apply(KindClock, NameEvent{Experiment: "shop"})
+		}
+		for _, goal := range []string{"stay", "read"} {
+			w.redefine(strings.Replace(fmt.Sprintf(text, window), "metric: bought", "metric: "+goal, 1))
+			x := w.state.live["shop"]
+			out = append(out, x.learning.learner.(*rewardLearner).EstimatedLosses())
+			for _, r := range x.learning.Recent {
+				if r.Version > 0 || r.Merged {
+					t.Errorf("%s: version %d is open", window, r.Version)
+				}
+			}
+		}
+		return out
+	}
+	for _, rounds := range []int{10, keepRecent + 20} { // the windows of 96h are those of 48 rounds
+		want := run("10m", rounds)
+		for _, window := range []string{"96h", "400h"} {
+			got := run(window, rounds)
+			for goal := range want {
+				for k := range want[goal] {
+					if math.Abs(got[goal][k]-want[goal][k]) > 1e-9*want[goal][k] || !(want[goal][k] > 0) {
+						t.Errorf("%d rounds, %s: the estimates are %v, with one window %v", rounds, window, got[goal],
+							want[goal])
+						break
+					}
+				}
+			}
+		}
+	}
 }

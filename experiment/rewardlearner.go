@@ -206,14 +206,19 @@ func mergeMasked(a, b *roundStats, metrics int) *join.MaskedSums {
 	}
 	out := join.NewMaskedSums(max(len(a.Mixture), len(b.Mixture)), metrics)
 	for _, r := range []*roundStats{a, b} {
-		out.Add(r.weighted(metrics))
-		for k := len(r.Mixture); k < len(out.Arms); k++ { // the arm came later
-			for i := range r.Stats {
-				out.Arms[k].Sleep(&r.Stats[i])
-			}
-		}
+		r.mergeWeighted(out, metrics)
 	}
 	return out
+}
+
+// mergeWeighted adds the weighted sums of a round to those of rounds that may have more arms.
+func (x *roundStats) mergeWeighted(out *join.MaskedSums, metrics int) {
+	out.Add(x.weighted(metrics))
+	for k := len(x.Mixture); k < len(out.Arms); k++ { // the arm came later
+		for i := range x.Stats {
+			out.Arms[k].Sleep(&x.Stats[i])
+		}
+	}
 }
 
 // weighted returns the sums of a round as if no unit had allowed all arms, by which rounds of

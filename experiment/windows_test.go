@@ -104,7 +104,7 @@ func TestWindowsAtTheEnd(t *testing.T) {
 			"sequences": differences,
 			"guards":    func(x *experimentState) any { return x.guards.Early },
 			"health":    func(x *experimentState) any { return x.health },
-			"recent":    func(x *experimentState) any { return len(x.learning.Recent) },
+			"recent":    func(x *experimentState) any { return x.learning.Recent },
 			"unlearned": func(x *experimentState) any { return x.learning.Unlearned },
 			"uniform":   func(x *experimentState) any { return x.Uniform },
 		} {

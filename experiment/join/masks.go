@@ -152,15 +152,39 @@ func (x *MaskedSums) Add(o *MaskedSums) {
 		to.Weight += from.Weight
 		to.Asleep += from.Asleep
 		for m := range from.Metrics {
-			t, f := &to.Metrics[m], &from.Metrics[m]
-			t.N += f.N
-			t.Sum += f.Sum
-			t.Weight += f.Weight
-			t.Weighted += f.Weighted
-			t.Asleep += f.Asleep
-			t.AsleepSum += f.AsleepSum
+			to.Metrics[m].add(&from.Metrics[m])
 		}
 	}
+}
+
+// AddMetrics adds the sums of o in some metrics, and not the units. It has no more arms.
+func (x *MaskedSums) AddMetrics(metrics []int, o *MaskedSums) {
+	for k := range o.Arms {
+		for _, m := range metrics {
+			x.Arms[k].Metrics[m].add(&o.Arms[k].Metrics[m])
+		}
+	}
+}
+
+// Copy returns a copy that shares nothing with x, nil of nil.
+func (x *MaskedSums) Copy() *MaskedSums {
+	if x == nil {
+		return nil
+	}
+	y := &MaskedSums{Arms: slices.Clone(x.Arms)}
+	for k := range y.Arms {
+		y.Arms[k].Metrics = slices.Clone(y.Arms[k].Metrics)
+	}
+	return y
+}
+
+func (t *MaskedMetric) add(f *MaskedMetric) {
+	t.N += f.N
+	t.Sum += f.Sum
+	t.Weight += f.Weight
+	t.Weighted += f.Weighted
+	t.Asleep += f.Asleep
+	t.AsleepSum += f.AsleepSum
 }
 
 // finite reports whether all sums are.
