@@ -229,9 +229,15 @@ func (c *closedForm) effect(metric int) Effect {
 }
 
 // smallest returns the smallest relative change of one arm that is distinguishable from none after
-// some days, nil if it is above 1000 %.
+// some days, by the units that count by then; nil if no unit does or if it is above 1000 %.
 func (c *closedForm) smallest(metric int, days float64) *float64 {
 	const alpha = 0.05 / 2
+	if c.waits(metric) {
+		days -= c.lag(metric)
+	}
+	if !(days > 0) {
+		return nil
+	}
 	seen := func(change float64) bool {
 		low, _ := c.interval(metric, days, change, 0, alpha, false)
 		return low > 0

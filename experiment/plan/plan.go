@@ -93,7 +93,8 @@ type Time struct {
 }
 
 // Effect is the smallest relative difference between one arm and the control that a 95 % confidence
-// sequence distinguishes from none, by days.
+// sequence distinguishes from none, by days. It is nil if the window of a metric with a default has
+// closed for no unit by then, or if it is above 1000 %.
 type Effect struct {
 	Metric string  `json:"metric"`
 	Mean   float64 `json:"mean"`

@@ -49,7 +49,8 @@ under the control arm (docs/formats/plan.md):
 
 Every answer is given in closed form, at once, and then by simulation of the definition, with the
 learner, guardrails, rounds and windows of the service. "-" means beyond ten years, or beyond the
-horizon of the simulation: in half of the runs, and of the gain on average over the runs.
+horizon of the simulation: in half of the runs, and of the gain on average over the runs. Of a
+smallest effect it means that the metric's window is as long as the days, or above 1000 %.
 
 A table says what costs the days: those without each guardrail, each goal, half of the arms.
 --days N proposes a definition that serves 90 % of the gain in N days, or says how many units that
