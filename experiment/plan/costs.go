@@ -11,6 +11,9 @@ import (
 	"github.com/noregret/noregret/policy"
 )
 
+// mostPlanned is the largest number of units a day that a plan may have.
+const mostPlanned = 1e12
+
 // Cost is what the gain waits for: its days in closed form if a part of the definition is left out.
 type Cost struct {
 	// Without names the part.
@@ -169,8 +172,12 @@ type Advice struct {
 	// time.
 	Days *float64 `json:"days"`
 	// UnitsPerDay is the number of units a day with which the definition would be in time as it is,
-	// nil if that is not needed or too many.
+	// nil if that is not needed or no number is enough.
 	UnitsPerDay *float64 `json:"units_per_day,omitempty"`
+	// LeastDays are the days of the definition with the most units a day that a plan may have,
+	// 10¹²: those that windows, rounds and a ramp take alone. It is set if no number of units is
+	// enough, but nil also then if they are more than ten years.
+	LeastDays *float64 `json:"least_days,omitempty"`
 	// Definition is the changed definition as text, "" if nothing changes or none was found.
 	Definition string `json:"definition,omitempty"`
 }
@@ -178,12 +185,13 @@ type Advice struct {
 // Advise looks for a definition that serves 90 % of the gain within some days, in closed form. In
 // each step it widens the limit of a guardrail by half, or leaves out half of the arms, whichever
 // saves most. A limit is widened twice at most. If that is not enough, the advice is the number of
-// units that would be. If ctx ends it returns the error of ctx.
+// units that would be, or the days that no number of units makes fewer. If ctx ends it returns the
+// error of ctx.
 func Advise(ctx context.Context, d *definition.Definition, within float64) (*Advice, error) {
 	out, first := &Advice{Changes: []string{}}, d
 	days, err := gainDays(ctx, d)
 	for widened := make([]int, len(d.Guardrails)); err == nil; {
-		if days != nil && *days <= within {
+		if inTime(days, within) {
 			out.Days = days
 			if len(out.Changes) == 0 {
 				return out, nil
@@ -221,41 +229,46 @@ func Advise(ctx context.Context, d *definition.Definition, within float64) (*Adv
 		return nil, err
 	}
 	out = &Advice{Changes: []string{}}
-	out.UnitsPerDay, err = enough(ctx, first, within)
+	out.UnitsPerDay, out.LeastDays, err = enough(ctx, first, within)
 	return out, err
 }
 
 // enough returns a number of units a day with which the gain is served within some days, to three
-// digits, nil if a million times as many as planned are too few.
-func enough(ctx context.Context, d *definition.Definition, within float64) (*float64, error) {
+// digits. If even the most that a plan may have are too few, it returns nil and the days with
+// these.
+func enough(ctx context.Context, d *definition.Definition, within float64) (units, least *float64, err error) {
 	c, p := *d, *d.Plan
 	c.Plan = &p
-	for low, high := 1.0, 2.0; high < 1e6; low, high = high, 2*high {
-		p.UnitsPerDay = d.Plan.UnitsPerDay * high
-		days, err := gainDays(ctx, &c)
-		if err != nil {
-			return nil, err
-		}
-		if days == nil || *days > within {
-			continue
-		}
-		for range 8 {
-			mid := (low + high) / 2
-			p.UnitsPerDay = d.Plan.UnitsPerDay * mid
-			if days, err = gainDays(ctx, &c); err != nil {
-				return nil, err
-			}
-			if days != nil && *days <= within {
-				high = mid
-			} else {
-				low = mid
-			}
-		}
-		units := d.Plan.UnitsPerDay * high
-		return &units, nil
+	days := func(units float64) (*float64, error) {
+		p.UnitsPerDay = units
+		return gainDays(ctx, &c)
 	}
-	return nil, nil
+	if least, err = days(mostPlanned); err != nil || !inTime(least, within) {
+		return nil, least, err
+	}
+	low, high := d.Plan.UnitsPerDay, min(2*d.Plan.UnitsPerDay, mostPlanned)
+	for found := false; !found || high-low > high/1000; {
+		try := high
+		if found {
+			try = (low + high) / 2
+		}
+		now, err := days(try)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case inTime(now, within):
+			found, high = true, try
+		case found:
+			low = try
+		default:
+			low, high = high, min(2*high, mostPlanned)
+		}
+	}
+	return &high, nil, nil
 }
+
+// inTime reports whether a number of days, nil for never, is within some others.
+func inTime(days *float64, within float64) bool { return days != nil && *days <= within }
 
 // steps returns the definition after each of the changes that [Advise] may make in a step, given
 // how often each limit was widened.

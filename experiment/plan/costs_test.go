@@ -130,3 +130,37 @@ func TestClosedEnds(t *testing.T) {
 		t.Errorf("error %v: want that of the context", err)
 	}
 }
+
+// TestAdviseUnits checks that where changes are not enough the advice is a number of units a day
+// that is, and where no number is, the days that windows and rounds take alone.
+func TestAdviseUnits(t *testing.T) {
+	d := parsed(t, strings.Replace(limited, "LIMIT", "0.022", 1))
+	d.Guardrails[0].Hard = false // no limit can be widened
+	with := func(units float64) float64 {
+		t.Helper()
+		c, p := *d, *d.Plan
+		p.UnitsPerDay, c.Plan = units, &p
+		days, err := gainDays(t.Context(), &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *days
+	}
+	least := with(mostPlanned)
+	within := least + 0.1
+	for _, planned := range []float64{10, 2000} {
+		d.Plan.UnitsPerDay = planned
+		a, err := Advise(t.Context(), d, within)
+		if err != nil || a.UnitsPerDay == nil || a.LeastDays != nil {
+			t.Fatalf("%v units a day: %+v, %v", planned, a, err)
+		}
+		if at, below := with(*a.UnitsPerDay), with(0.99**a.UnitsPerDay); !(at <= within && below > within) {
+			t.Errorf("%v units a day: %v days with %v, %v with fewer, want at most %v", planned, at, *a.UnitsPerDay,
+				below, within)
+		}
+	}
+	a, err := Advise(t.Context(), d, least-0.1)
+	if err != nil || a.UnitsPerDay != nil || a.LeastDays == nil || *a.LeastDays != least {
+		t.Errorf("%+v, %v: want %v days at least", a, err, least)
+	}
+}

@@ -46,8 +46,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestEffectsWaitForTheWindow: the smallest effect after some days is that of the units whose window
-// has closed by then, of each metric by its own window.
+// TestEffectsWaitForTheWindow: the smallest effect after some days is that of the units whose
+// window has closed by then, of each metric by its own window.
 func TestEffectsWaitForTheWindow(t *testing.T) {
 	effects := func(purchases, days string) (clicks, bought []*float64) {
 		t.Helper()

@@ -53,8 +53,8 @@ horizon of the simulation: in half of the runs, and of the gain on average over 
 smallest effect it means that the metric's window is as long as the days, or above 1000 %.
 
 A table says what costs the days: those without each guardrail, each goal, half of the arms.
---days N proposes a definition that serves 90 % of the gain in N days, or says how many units that
-takes.
+--days N proposes a definition that serves 90 % of the gain in N days, or says how many units a day
+that takes, or how many days it takes with any number of units.
 
 Privacy, contexts and a box are left out, and a note says so ("without" with --json): the times are
 those of the same arms and metrics without them.
@@ -134,7 +134,7 @@ func (o *planOptions) Run(ctx context.Context, a *command.App, args []string) er
 			return err
 		}
 		if r.Advice != nil {
-			if err := writeAdvice(a.Stdout, r.Advice, o.days); err != nil {
+			if err := writeAdvice(a.Stdout, r.Advice, o.days, len(r.Ramp) > 0); err != nil {
 				return err
 			}
 		}
@@ -224,8 +224,8 @@ func writePlan(w io.Writer, r *plan.Result) error {
 	if r.Gain == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days in closed form\n%s\n",
-		percent(r.Gain.Improvement), days(r.Gain.Days.ClosedForm), aboutGain(r))
+	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s in closed form\n%s\n",
+		percent(r.Gain.Improvement), inDays(days(r.Gain.Days.ClosedForm)), aboutGain(r))
 	if err != nil || len(r.Gain.Costs) == 0 {
 		return err
 	}
@@ -250,22 +250,31 @@ func aboutGain(r *plan.Result) string {
 	return "Serving a gain takes less evidence than showing it: the smallest effects are what can be shown."
 }
 
-// writeAdvice prints a definition that serves most of the gain within some days.
-func writeAdvice(w io.Writer, a *plan.Advice, within float64) error {
+// writeAdvice prints a definition that serves most of the gain within some days, or why there is
+// none. Ramp says that the definition has a ramp.
+func writeAdvice(w io.Writer, a *plan.Advice, within float64, ramp bool) error {
 	switch {
-	case a.Days == nil:
-		units := "more units a day"
-		if a.UnitsPerDay != nil {
-			units = show.Whole(math.Ceil(*a.UnitsPerDay)) + " units a day"
+	case a.Days == nil && a.UnitsPerDay != nil:
+		_, err := fmt.Fprintf(w, "\n90 %% of the gain in %s needs %s units a day: twice as wide limits and fewer arms "+
+			"are not enough.\n", inDays(show.Short(within)), show.Whole(math.Ceil(*a.UnitsPerDay)))
+		return err
+	case a.Days == nil && a.LeastDays != nil:
+		alone := "the window and the rounds"
+		if ramp {
+			alone = "the window, the rounds and the ramp"
 		}
-		_, err := fmt.Fprintf(w, "\n90 %% of the gain in %s days needs %s: twice as wide limits and fewer arms are "+
-			"not enough.\n", show.Short(within), units)
+		_, err := fmt.Fprintf(w, "\nNo number of units a day serves 90 %% of the gain in %s: %s alone take %s.\n",
+			inDays(show.Short(within)), alone, inDays(show.Short(*a.LeastDays)))
+		return err
+	case a.Days == nil:
+		_, err := fmt.Fprintf(w, "\nNo number of units a day serves 90 %% of the gain in %s, or in ten years.\n",
+			inDays(show.Short(within)))
 		return err
 	case len(a.Changes) == 0:
-		_, err := fmt.Fprintf(w, "\nThe definition serves 90 %% of the gain in %s days as it is.\n", days(a.Days))
+		_, err := fmt.Fprintf(w, "\nThe definition serves 90 %% of the gain in %s as it is.\n", inDays(days(a.Days)))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nIn %s days with these changes:\n- %s\n\n%s", days(a.Days),
+	_, err := fmt.Fprintf(w, "\nIn %s with these changes:\n- %s\n\n%s", inDays(days(a.Days)),
 		strings.Join(a.Changes, "\n- "), a.Definition)
 	return err
 }
@@ -275,11 +284,7 @@ func writeEffects(w io.Writer, r *plan.Result) error {
 	g := show.Table{Gap: true}
 	head := []string{"smallest effect of one arm", "mean", "deviation"}
 	for _, v := range r.Days {
-		unit := " days"
-		if v == 1 {
-			unit = " day"
-		}
-		head = append(head, show.Short(v)+unit)
+		head = append(head, inDays(show.Short(v)))
 	}
 	g.Add(head...)
 	for i := range r.Effects {
@@ -300,8 +305,8 @@ func writeEffects(w io.Writer, r *plan.Result) error {
 // writeSimulated prints the results of the simulation as text: for each guardrail the median over
 // runs, and the share of the runs that get there.
 func writeSimulated(w io.Writer, r *plan.Result) error {
-	if _, err := fmt.Fprintf(w, "\nsimulation: %s of %s days\n", show.RunsIn(r.Runs, r.RunsAsked),
-		show.Short(r.Horizon)); err != nil {
+	if _, err := fmt.Fprintf(w, "\nsimulation: %s of %s\n", show.RunsIn(r.Runs, r.RunsAsked),
+		inDays(show.Short(r.Horizon))); err != nil {
 		return err
 	}
 	if len(r.Guardrails) > 0 {
@@ -325,14 +330,14 @@ func writeSimulated(w io.Writer, r *plan.Result) error {
 	if r.Gain == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s days simulated\n",
-		percent(r.Gain.Improvement), days(r.Gain.Days.Simulated))
+	_, err := fmt.Fprintf(w, "\n90 %% of the gain of an arm that is %s better: %s simulated\n",
+		percent(r.Gain.Improvement), inDays(days(r.Gain.Days.Simulated)))
 	if err != nil || r.Gain.Days.Simulated != nil || len(r.Gain.Curve) == 0 {
 		return err
 	}
 	last := r.Gain.Curve[len(r.Gain.Curve)-1]
-	_, err = fmt.Fprintf(w, "\"-\": after %s days, the horizon of the simulation, %s of the gain is served on "+
-		"average; try a longer --horizon.\n", show.Short(r.Horizon), percent(last.Gain))
+	_, err = fmt.Fprintf(w, "\"-\": after %s, the horizon of the simulation, %s of the gain is served on "+
+		"average; try a longer --horizon.\n", inDays(show.Short(r.Horizon)), percent(last.Gain))
 	return err
 }
 
@@ -347,8 +352,8 @@ func writeRamp(w io.Writer, r *plan.Result) error {
 	for _, name := range r.WithoutRamp {
 		without = append(without, names[name])
 	}
-	_, err := fmt.Fprintf(w, "\nThe stages of the ramp end after %s days in closed form. Without the ramp are: %s.\n",
-		strings.Join(ends, ", "), strings.Join(without, ", "))
+	_, err := fmt.Fprintf(w, "\nThe stages of the ramp end after %s in closed form. Without the ramp are: %s.\n",
+		inDays(strings.Join(ends, ", ")), strings.Join(without, ", "))
 	return err
 }
 
@@ -358,6 +363,14 @@ func days(v *float64) string {
 		return "-"
 	}
 	return strconv.FormatFloat(*v, 'g', 3, 64)
+}
+
+// inDays adds the unit to a number of days.
+func inDays(number string) string {
+	if number == "1" {
+		return "1 day"
+	}
+	return number + " days"
 }
 
 // percent writes a share with three digits.
