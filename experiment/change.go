@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 
 	"golang.org/x/text/unicode/norm"
@@ -59,30 +58,6 @@ func (x *experimentState) rollback(now int64, what, reason string) error {
 	return x.renew(now, what)
 }
 
-// frozenFields are the fields that a running experiment cannot change, each in a form that can be
-// compared.
-func frozenFields(d *definition.Definition) map[string]any {
-	control := ""
-	if d.Control != nil {
-		control = d.Control.Arm
-	}
-	frozen := map[string]any{
-		"unit": d.Unit, "salt": d.Salt, "control.arm": control, "metrics": d.Metrics,
-		"stickiness": d.Stickiness,
-		"exposure":   d.Exposure, "policy.kind": d.Policy.Kind, "arms.box": d.Arms.Box,
-		"privacy": d.Privacy, // reserved for these sums; what came before it has been published
-	}
-	if d.Contextual() { // the contexts of earlier units are not kept
-		frozen["context"], frozen["objective"], frozen["policy"] = d.Context, d.Objective, d.Policy
-		frozen["drift"] = d.Drift
-	}
-	if d.Arms.Box != nil { // the points were chosen for it
-		frozen["objective"], frozen["guardrails"] = d.Objective, d.Guardrails
-		frozen["arms.nodes"], frozen["arms.every"] = d.Arms.Nodes, d.Arms.Every
-	}
-	return frozen
-}
-
 // learningFields are the fields that the learner depends on. A change of them requires a new
 // learner.
 func learningFields(d *definition.Definition) any {
@@ -119,13 +94,8 @@ func (x *experimentState) redefine(d *definition.Definition, now int64) error {
 	if err := x.checkCapacity(); err != nil {
 		return err
 	}
-	old, new := frozenFields(x.roster.def), frozenFields(d)
-	for _, field := range slices.Sorted(maps.Keys(old)) {
-		if !sameJSON(old[field], new[field]) {
-			return noregret.BadInputf(field, "cannot change while the experiment runs: delete the experiment, or "+
-				"make one of "+
-				"another name")
-		}
+	if err := checkFrozen(x.roster.def, d); err != nil {
+		return err
 	}
 	added, retired, err := x.roster.armChanges(d)
 	if err != nil {

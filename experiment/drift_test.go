@@ -96,7 +96,7 @@ func TestContextualRestarts(t *testing.T) {
 	}
 	s.check()
 	if out := s.run(strings.Replace(text, "memory: 5", "memory: 6", 1)); !strings.Contains(out,
-		"drift: cannot change") {
+		"drift.memory: 5 cannot become 6") {
 		t.Errorf("another drift: %s", out)
 	}
 	r, err := s.state.Report("four")

@@ -181,7 +181,7 @@ func TestDryRun(t *testing.T) {
 	if moved == 0 {
 		t.Errorf("no share changes: %+v", a.Preview.Shares)
 	}
-	if _, b := ask(409, toy+"unit: visit\n"); !strings.Contains(b, "cannot change while the experiment runs") {
+	if _, b := ask(409, toy+"unit: visit\n"); !strings.Contains(b, `"user\" cannot become \"visit\" while`) {
 		t.Error(b)
 	}
 	ask(412, toy, "If-None-Match", "*")

@@ -108,7 +108,7 @@ func TestHostile(t *testing.T) {
 		{
 			"a forbidden change", "PUT", "/v1/experiments/toy",
 			toy + "\nstickiness: unit\n", "application/yaml", 409,
-			"cannot change while the experiment runs: delete the experiment, or make one of another name",
+			`"round" cannot become "unit" while the experiment runs: delete the experiment, or make one of another name`,
 		},
 		{"resuming a running experiment", "POST", "/v1/experiments/toy/resume", "", "", 409, "already running"},
 		{

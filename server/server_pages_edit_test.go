@@ -77,7 +77,7 @@ func TestEditPage(t *testing.T) {
 	}), "the name of an experiment cannot change")
 	wants(t, send(409, "review", func(f url.Values) {
 		f.Set("definition", strings.Replace(f.Get("definition"), "salt: toy", "salt: new", 1))
-	}), "cannot change while the experiment runs")
+	}), "cannot become", "while the experiment runs")
 
 	form.Set("definition", strings.ReplaceAll(strings.Replace(form.Get("definition"), "share: 0.2", "share: 0.3", 1),
 		"\n", "\r\n")) // as browsers send it
@@ -170,7 +170,7 @@ func TestReviewByReader(t *testing.T) {
 	if resp.StatusCode != 409 {
 		t.Errorf("a change that is not possible: status %d: %s", resp.StatusCode, page)
 	}
-	wants(t, page, "cannot change while the experiment runs", "<ins>")
+	wants(t, page, "cannot become", "while the experiment runs", "<ins>")
 }
 
 // TestHistoryPage checks that the page has each definition as the difference from the one before,
