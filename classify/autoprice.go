@@ -51,7 +51,8 @@ func (p *prices) productColumns(budget float64) int {
 	for n < mostProducts {
 		products := float64(float64((n+1)*(n+2)) / 2)
 		width := p.columns + products
-		if float64(float64(p.rows*leastChosenIterations)*p.visit(width, width)) > budget/2 || products > p.rows/rowsOfProduct {
+		pass := p.visit(width, width)
+		if float64(float64(p.rows*leastChosenIterations)*pass) > budget/2 || products > p.rows/rowsOfProduct {
 			break
 		}
 		n++
