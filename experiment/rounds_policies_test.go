@@ -130,3 +130,25 @@ func TestTokenExpired(t *testing.T) {
 		t.Errorf("a moment later: %+v", o.Items[0])
 	}
 }
+
+// TestTokenExpiredOfMetrics checks that the reason names the windows of the metrics where these are
+// not the attribution window.
+func TestTokenExpiredOfMetrics(t *testing.T) {
+	s := newScenario(t)
+	s.run("apply\nname: x\narms: [{name: a, value: 1}]\nmetrics: [{name: m, window: 30m}]\nobjective: {goals: " +
+		"[{metric: m}]}\nattribution_window: 1h\nround: {length: 400h}")
+	s.decide("u")
+	s.now += int64(31 * time.Minute)
+	for item, want := range map[string]string{
+		"u": "the token is older than 30m0s, the shortest window of the metrics", "u:m=1": "the window has closed: m",
+	} {
+		kind := "expose"
+		if item != "u" {
+			kind = "feedback"
+		}
+		if o := s.units([]string{kind, item}); o.Items[0].Status != api.Late ||
+			!strings.Contains(o.Items[0].Error, want) {
+			t.Errorf("%s %s: %+v, want %q", kind, item, o.Items[0], want)
+		}
+	}
+}

@@ -368,6 +368,9 @@ func (x *Joiner) expose(in *Input, e *Unit, among []uint32) (api.ItemStatus, err
 	}
 	v, at, status, err := x.find(in, e, shortest)
 	if v == nil {
+		if err == policy.Expired && ownWindows(in.Definition) {
+			err = noregret.BadInputf("", "the token is older than %v, the shortest window of the metrics", shortest)
+		}
 		return status, err
 	}
 	r := &x.row
@@ -471,7 +474,7 @@ func (x *Joiner) report(in *Input, e *Unit) (api.ItemStatus, error) {
 	}
 	v, at, status, err := x.find(in, e, longestOf(d, names))
 	if v == nil {
-		if shortest, longest := d.Windows(); err == policy.Expired && shortest < longest {
+		if err == policy.Expired && ownWindows(d) {
 			err = uncounted(status, nil, names)
 		}
 		return status, err
@@ -513,6 +516,13 @@ func longestOf(d *definition.Definition, names []string) (w time.Duration) {
 		w = max(w, d.Window(d.MetricIndex(name)))
 	}
 	return w
+}
+
+// ownWindows reports whether a metric has another window than the attribution window.
+func ownWindows(d *definition.Definition) bool {
+	shortest, longest := d.Windows()
+	all := time.Duration(d.AttributionWindow)
+	return shortest != all || longest != all
 }
 
 // uncounted says which metrics of an item did not count, nil where the status says it: those that
