@@ -37,7 +37,8 @@ func (s *Set) Shuffle(seed uint64, pass int) (Reader, error) {
 	return r, nil
 }
 
-// memoryShuffle is the shuffleReader of a set in memory.
+// memoryShuffle is the shuffleReader of a set in memory, and the only [RowReader]: the blocks of a
+// file are read again and again into the same memory, so that their rows must be copied.
 type memoryShuffle struct{ *shuffleReader }
 
 // shuffleReader returns the shuffled rows of one window after the other.

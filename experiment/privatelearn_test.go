@@ -160,6 +160,55 @@ func TestPrivatePromise(t *testing.T) {
 	}
 }
 
+// What is served breaks a limit seldom where the control is far from it, and in some percent of the
+// rounds where it is near and few units come: by how much it holds is an estimate. The rounds of a
+// run go together, so that a bound on few runs is wide. The log has the table of
+// docs/privacy-pasto.md.
+func TestPrivateNearLimit(t *testing.T) {
+	testsize.NoRace(t)
+	for _, c := range []struct {
+		control                          float64
+		decisions, contribution, returns int
+		atMost                           float64
+	}{
+		{.15, 75, 1, 1, .005},
+		{.15, 300, 4, 4, .005},
+		{.15, 300, 4, 10, .005},
+		{.15, 300, 10, 10, .005},
+		{.22, 75, 1, 1, .06},
+		{.22, 300, 1, 1, .06},
+		{.22, 300, 4, 4, .06},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			t.Parallel()
+			text := strings.Replace(ratesText, "unit_contribution: 1",
+				fmt.Sprint("unit_contribution: ", c.contribution), 1)
+			if c.contribution > 1 {
+				text = strings.Replace(text, "attribution_window: 1m", "attribution_window: 1m\nstickiness: unit", 1)
+			}
+			r := rates{[]float64{0.3, 0.5, 0.5}, []float64{c.control, 0.4, 0.4}}
+			rounds, broken := 0, 0
+			for run := range testsize.Of(60, 15) {
+				seed := uint64(1000 + run)
+				r.play(t, text, seed, 40, c.decisions, c.returns, func(_ *experimentState, p []float64) bool {
+					served := 0.0
+					for k, v := range p {
+						served += float64(v * r.fail[k])
+					}
+					if rounds++; served > 0.25 {
+						broken++
+					}
+					return true
+				})
+			}
+			t.Logf("%d of %d rounds are beyond the limit", broken, rounds)
+			if float64(broken) > float64(c.atMost*float64(rounds)) {
+				t.Errorf("%d of %d rounds are beyond the limit", broken, rounds)
+			}
+		})
+	}
+}
+
 // With a hard guardrail at ε = 1 the policy gets most of the gain, which is half of the units with
 // the arms that sell better and fail too often.
 func TestPrivateGain(t *testing.T) {
@@ -175,18 +224,18 @@ func TestPrivateGain(t *testing.T) {
 	}
 }
 
-// The service needs no more rounds to 90 % of the gain than a learner of the library, which
-// noregret-lab measures (lab/docs/privacy-pasto.md; a test of lab/noisysums has these medians). It
-// learns from a round one round later, as feedback arrives until the window of the round is closed.
+// The service needs few rounds more to 90 % of the gain than its policy alone on released sums (a
+// test of lab/noisysums has these medians): it learns from a round one round later, as feedback
+// arrives until the window of the round is closed, and in other draws.
 func TestPrivateStudy(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t)
 	r := rates{[]float64{0.3, 0.5, 0.5}, []float64{0.1, 0.4, 0.4}}
 	const rounds = 80
 	text := strings.Replace(ratesText, "rounds: 40", "rounds: "+strconv.Itoa(rounds), 1)
-	for decisions, alone := range map[int]float64{1000: 22.5, 4000: 6.5} {
-		var needed []float64 // +Inf for a run that does not reach it
-		for run := range testsize.Of(20, 4) {
+	for decisions, alone := range map[int]float64{1000: 11, 4000: 5} {
+		var needed []float64  // +Inf for a run that does not reach it
+		for run := range 20 { // the median of 4 is off by 2.5
 			next, reached := 2.0, math.Inf(1) // the round that the watched mixture is served in
 			r.play(t, text, uint64(run), rounds, decisions, 1, func(_ *experimentState, p []float64) bool {
 				if (p[1]+p[2])/0.5 >= 0.9 {
@@ -199,9 +248,9 @@ func TestPrivateStudy(t *testing.T) {
 		}
 		slices.Sort(needed)
 		median := (needed[(len(needed)-1)/2] + needed[len(needed)/2]) / 2
-		t.Logf("%d units in a round: %v rounds by the service, %v by that learner", decisions, median, alone)
-		if !(median <= alone+2) {
-			t.Errorf("%d units in a round: %v rounds, that learner needs %v", decisions, needed, alone)
+		t.Logf("%d units in a round: %v rounds by the service, %v by the policy alone", decisions, median, alone)
+		if !(median <= alone+5) {
+			t.Errorf("%d units in a round: %v rounds, the policy alone needs %v", decisions, needed, alone)
 		}
 	}
 }
