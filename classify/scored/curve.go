@@ -23,11 +23,11 @@ type Curve struct {
 	Ratio float64 `json:"ratio"`
 }
 
-// The ranks of a curve. Every tested-th of those after everyRank is one of [Curve.AtPrecision].
+// The ranks of a curve, and the first of those that begin a sequence of [Curve.AtPrecision].
 const (
-	everyRank = 16
-	perDouble = 16
-	tested    = 8
+	everyRank   = 16
+	perDouble   = 16
+	firstTested = 8
 )
 
 // rounding is the error of sums of weights that are a whole number of examples.
@@ -183,28 +183,83 @@ func (c *Curve) AtRecall(recall, confidence float64) (p Point, bound float64, ok
 }
 
 // AtPrecision returns the lowest threshold whose precision is at least the given one with the given
-// confidence, both in (0, 1). It tests the scores of fixed ranks, two for every doubling, each by
-// the bound of Clopper and Pearson with its equal part of what is left of 1 (Bonferroni), so that
-// the confidence is that of the choice. ok is false if no threshold passes; the point is then the
-// one with the largest bound. bound is that of the point.
-func (c *Curve) AtPrecision(precision, confidence float64) (p Point, bound float64, ok bool) {
-	last := len(c.Score) - 1
-	all := c.Positives[last] + c.Negatives[last]
-	var ranks []float64
-	for i := tested; rank(i) <= all; i += tested {
-		ranks = append(ranks, rank(i))
+// confidence, both in (0, 1). It tests every rank of the curve by the bound of Clopper and Pearson,
+// from the highest score down, in a fixed sequence (Wiens 2003): what is left of 1 is divided
+// equally among the ranks 8, 16, 32 and so on that are large enough to show the precision at all,
+// and a test that is passed hands its part on to the next rank, so that hundreds of tests cost no
+// more than a few. The confidence is that of the choice. It is exact where the precision falls below
+// the given one at a single threshold, as where it falls with the threshold; where it crosses it
+// several times, it is exact but for the chance that one of the ranks lies beyond a crossing that
+// another sample of the same size would have put it before.
+//
+// ok is false if no threshold passes. reached is the precision that is shown: the given one, or if
+// none passes the largest that one does, with its point.
+func (c *Curve) AtPrecision(precision, confidence float64) (p Point, reached float64, ok bool) {
+	points := c.ranked()
+	if p, ok = sequence(points, precision, confidence); ok {
+		return p, precision, true
 	}
-	p, bound = c.point(0), 0
-	for _, r := range ranks {
-		i := last
-		for i > 0 && c.Positives[i]+c.Negatives[i] >= r-rounding {
-			i--
-		}
-		q := c.point(i)
-		low := q.Precision.lower(1 - (1-confidence)/float64(len(ranks)))
-		if low >= precision || !ok && low > bound {
-			p, bound, ok = q, low, ok || low >= precision
+	p = c.point(0)
+	low, high := 0.0, precision
+	for range 20 {
+		middle := (low + high) / 2
+		if q, ok := sequence(points, middle, confidence); ok {
+			p, low = q, middle
+		} else {
+			high = middle
 		}
 	}
-	return p, bound, ok
+	return p, low, false
+}
+
+// ranked returns the points whose thresholds are the scores of the ranks, by the index of the rank.
+func (c *Curve) ranked() []Point {
+	last, i := len(c.Score)-1, 0
+	points := make([]Point, 1) // ranks count from 1
+	for j := 1; rank(j) <= c.Positives[last]+c.Negatives[last]; j++ {
+		for i < last && c.Positives[i+1]+c.Negatives[i+1] < rank(j)-rounding {
+			i++
+		}
+		points = append(points, c.point(i))
+	}
+	return points
+}
+
+// sequence makes the tests of [Curve.AtPrecision] on the points of the ranks.
+func sequence(points []Point, precision, confidence float64) (p Point, ok bool) {
+	// The first rank is the least that could pass with its part, if all above it were positive.
+	first, starts := firstTested, 0
+	for ; first < len(points); first = nextStart(first) {
+		starts = 0
+		for i := first; i < len(points); i = nextStart(i) {
+			starts++
+		}
+		all := rank(first) - 1
+		if (Share{all, all}).lower(1-(1-confidence)/float64(starts)) >= precision {
+			break
+		}
+	}
+	level, start := 0.0, first
+	for j := first; j < len(points); j++ {
+		if j == start {
+			level += (1 - confidence) / float64(starts)
+			start = nextStart(start)
+		}
+		switch {
+		case level == 0: // a test before failed
+		case points[j].Precision.lower(1-level) >= precision:
+			p, ok = points[j], true
+		default:
+			level = 0
+		}
+	}
+	return p, ok
+}
+
+// nextStart is the index of twice a rank, from firstTested on.
+func nextStart(i int) int {
+	if i < everyRank {
+		return 2 * i
+	}
+	return i + perDouble
 }

@@ -151,14 +151,14 @@ func (f *answerFlags) threshold(r *modelReader) error {
 			f.interval(p.Precision))
 		return nil
 	}
-	p, bound, ok := c.Curve.AtPrecision(f.precision, f.confidence)
+	p, reached, ok := c.Curve.AtPrecision(f.precision, f.confidence)
 	if !ok {
 		return noregret.Errorf(noregret.Usage, "--at-precision", "is %v, but %s show a precision of %.4g at most with "+
-			"confidence %v: lower one of the two, or train on more rows", f.precision, rows, bound, f.confidence)
+			"confidence %v: lower one of the two, or train on more rows", f.precision, rows, reached, f.confidence)
 	}
 	r.classifier.Models[0].Threshold = p.Threshold
 	r.app.Note("threshold %s: the precision is at least %.4g with confidence %v; by %s it is %.4g, and the recall is "+
-		"%.4g%s", show.Short(p.Threshold), bound, f.confidence, rows, p.Precision.Value(), p.Recall.Value(),
+		"%.4g%s", show.Short(p.Threshold), reached, f.confidence, rows, p.Precision.Value(), p.Recall.Value(),
 		f.interval(p.Recall))
 	return nil
 }
@@ -256,16 +256,20 @@ func readCosts(text string, m *classify.Model) ([][]float64, error) {
 				"%q is for two classes; a file has the costs of several",
 				text)
 		}
+		at := map[string]*float64{"fn": &costs[0][1], "fp": &costs[1][0]}
 		for part := range strings.SplitSeq(text, ",") {
 			name, number, _ := strings.Cut(part, "=")
 			v, err := parseCost(number)
-			at := map[string]*float64{"fn": &costs[0][1], "fp": &costs[1][0]}[name]
-			if err != nil || at == nil {
+			if err != nil || at[name] == nil {
 				return nil, noregret.Errorf(noregret.Usage, "--costs",
-					"%q, want fn=COST,fp=COST with finite costs at least 0",
-					text)
+					"%q, want fn=COST,fp=COST with finite costs at least 0, each once", text)
 			}
-			*at = v
+			*at[name] = v
+			delete(at, name)
+		}
+		if len(at) > 0 {
+			return nil, noregret.Errorf(noregret.Usage, "--costs",
+				"%q has one cost, want both, as the labels depend on their ratio: fn=COST,fp=COST", text)
 		}
 		return costs, nil
 	}
