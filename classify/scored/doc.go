@@ -4,6 +4,7 @@
 //
 //   - [AUC] and [AveragePrecision] measure the order, [LogLoss] and [Brier] the probabilities. Each
 //     returns an [Estimate], a value with its standard error for new examples.
+//     [Classes] has the same for rows of several classes.
 //   - [Isotonic] and [Platt] fit a [Calibration], which maps scores to probabilities.
 //   - [NewCurve] keeps what thresholds need, in a few hundred numbers for any number of examples:
 //     [Curve.AtRecall] and [Curve.AtPrecision] find a threshold that holds with a stated

@@ -34,25 +34,33 @@ func Brier(examples []Example) Estimate {
 // mean is the weighted mean of a loss. It is undefined without examples, or where a score is no
 // probability.
 func mean(examples []Example, loss func(Example) float64) Estimate {
-	var weight, squares, sum float64
-	for _, e := range examples {
+	losses, weights := make([]float64, len(examples)), make([]float64, len(examples))
+	for i, e := range examples {
 		if !(e.Score >= 0 && e.Score <= 1) {
 			return undefined
 		}
-		if e.Weight == 0 {
-			continue
+		losses[i], weights[i] = loss(e), e.Weight
+	}
+	return weightedMean(losses, weights)
+}
+
+// weightedMean is the weighted mean of numbers, undefined where the weights add up to 0.
+func weightedMean(values, weights []float64) Estimate {
+	var weight, squares, sum float64
+	for i, w := range weights {
+		if w != 0 {
+			weight += w
+			squares += float64(w * w)
+			sum += float64(w * values[i])
 		}
-		weight += e.Weight
-		squares += float64(e.Weight * e.Weight)
-		sum += float64(e.Weight * loss(e))
 	}
 	if weight == 0 {
 		return undefined
 	}
 	m, deviations := sum/weight, 0.0
-	for _, e := range examples {
-		if e.Weight != 0 {
-			d := float64(e.Weight * (loss(e) - m))
+	for i, w := range weights {
+		if w != 0 {
+			d := float64(w * (values[i] - m))
 			deviations += float64(d * d)
 		}
 	}

@@ -77,9 +77,11 @@ interval is null where it is undefined, as for an AUC of 1. Rows with several la
 predicted probability, and recall, precision and the measure over the threshold.
 
 A model of several classes gives accuracy, macro_f1, macro_precision, macro_recall, min, hmean,
-qmean and gmean, n, labels, confusion (a list of rows, one for each true class), classes (a list
-of {label, weight, predicted, recall, precision, f1}), ignored_features, bad_lines, task, measure,
-algorithm. A model of several labels gives macro_f1, micro_f1, macro_precision, micro_precision,
+qmean and gmean, auc_ovr (the mean of the AUC of each class against the others, by its probability,
+or its score where the model has none), log_loss and brier (the sum over the classes, as
+scikit-learn has it), n, labels, confusion (a list of rows, one for each true class), classes (a
+list of {label, weight, predicted, recall, precision, f1}), ignored_features, bad_lines, task,
+measure, algorithm. The three of the scores are null beyond 10 million scores. A model of several labels gives macro_f1, micro_f1, macro_precision, micro_precision,
 macro_recall, micro_recall, subset_accuracy (rows without a mistake), hamming_loss (wrong pairs of
 row and label), n, per_label (a list of {label, tp, fn, tn, fp, recall, precision, f1}), and the
 same at the end.
@@ -141,12 +143,16 @@ type evaluation struct {
 	confusion *classify.Confusion
 	positives int64 // rows of two classes that are positive
 
-	scores     []classify.Scored // of two classes, nil if there were too many rows
+	// Of two classes the scores, of several those of each class, or the probabilities if the model has
+	// them. Both are empty if there were too many.
+	scores     []classify.Scored
+	classes    scored.Classes
 	tooMany    bool
 	confidence float64 // of the intervals, 0 for none
 }
 
-// mostScores is the number of rows up to which their scores are kept, 24 bytes each.
+// mostScores is the number of scores up to which they are kept, of two classes with 24 bytes each, of
+// several with 8.
 const mostScores = 10_000_000
 
 // Run implements [command.Options].
@@ -208,12 +214,16 @@ func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []
 		for i := range b.Len() {
 			index, value := b.Row(i)
 			labels := targets.of(b, i)
-			if task == classify.Binary {
+			switch task {
+			case classify.Binary:
 				if len(labels) > 0 {
 					out.positives++
 				}
 				raw = r.classifier.RawScores(raw[:0], index, value)
 				out.keep(raw[0], b.RowWeight(i), len(labels) > 0)
+			case classify.Multiclass:
+				raw = r.classifier.RawScores(raw[:0], index, value)
+				out.keepClasses(raw, labels[0], b.RowWeight(i))
 			}
 			counter.Add(index, value, labels, b.RowWeight(i))
 		}
@@ -236,6 +246,20 @@ func (e *evaluation) keep(score, weight float64, positive bool) {
 	}
 	if !e.tooMany {
 		e.scores = append(e.scores, classify.Scored{Score: score, Weight: weight, Positive: positive})
+	}
+}
+
+// keepClasses keeps the numbers of a row of several classes.
+func (e *evaluation) keepClasses(scores []float64, class int, weight float64) {
+	if (len(e.classes.Truth)+1)*len(scores) > mostScores {
+		e.classes, e.tooMany = scored.Classes{}, true
+	}
+	switch {
+	case e.tooMany:
+	case e.model.Calibration != nil:
+		e.classes.Add(e.model.Probabilities(nil, scores), class, weight)
+	default:
+		e.classes.Add(scores, class, weight)
 	}
 }
 
@@ -312,10 +336,7 @@ func (e *evaluation) values() ([]oneMeasure, error) {
 		out = append(out, oneMeasure{"subset_accuracy", show.Number(c.Exact / c.Weight), false, none, none},
 			oneMeasure{"hamming_loss", show.Number(wrong), false, none, none})
 	}
-	if e.model.Task == classify.Binary {
-		out = append(out, e.ofScores()...)
-	}
-	return out, nil
+	return append(out, e.ofScores()...), nil
 }
 
 // probabilities are the scores with their probabilities in their place; nil without a calibration.
@@ -330,20 +351,36 @@ func (e *evaluation) probabilities() []classify.Scored {
 	return p
 }
 
+// ofScore is a measure of scores or probabilities.
+type ofScore struct {
+	name string
+	of   scored.Estimate
+	unit bool // whether it is at most 1
+}
+
 // ofScores are the measures of the scores and the probabilities.
 func (e *evaluation) ofScores() []oneMeasure {
-	p := e.probabilities()
+	var list []ofScore
+	switch e.model.Task {
+	case classify.Binary:
+		p := e.probabilities()
+		list = []ofScore{
+			{"auc", scored.AUC(e.scores), true},
+			{"average_precision", scored.AveragePrecision(e.scores), true},
+			{"log_loss", scored.LogLoss(p), false},
+			{"brier", scored.Brier(p), true},
+		}
+	case classify.Multiclass:
+		p := &e.classes
+		if e.model.Calibration == nil {
+			p = new(scored.Classes)
+		}
+		list = []ofScore{
+			{"auc_ovr", e.classes.AUC(), true}, {"log_loss", p.LogLoss(), false}, {"brier", p.Brier(), false},
+		}
+	}
 	var out []oneMeasure
-	for _, x := range []struct {
-		name string
-		of   scored.Estimate
-		unit bool
-	}{
-		{"auc", scored.AUC(e.scores), true},
-		{"average_precision", scored.AveragePrecision(e.scores), true},
-		{"log_loss", scored.LogLoss(p), false},
-		{"brier", scored.Brier(p), true},
-	} {
+	for _, x := range list {
 		m := oneMeasure{name: x.name, value: show.Number(x.of.Value), low: show.Number(math.NaN())}
 		m.high = m.low
 		if e.confidence != 0 {
