@@ -72,6 +72,7 @@ func cardData(line func(format string, args ...any), m *classify.Model) {
 	} else {
 		line("- It was trained for `%s`, and not measured on held-out rows.", m.Measure)
 	}
+	cardFigures(line, m)
 	if m.Calibration == nil || m.Calibration[0].Curve == nil {
 		return
 	}
@@ -92,6 +93,21 @@ func cardData(line func(format string, args ...any), m *classify.Model) {
 		}
 	}
 	line("- These rows also chose the model, which makes the figures slightly too good.")
+}
+
+// cardFigures writes the cross-fitted figures.
+func cardFigures(line func(format string, args ...any), m *classify.Model) {
+	f := m.Figures
+	if f == nil || len(f.Values) == 0 {
+		return
+	}
+	line("- On new rows the values of the table are to be expected. They are cross-fitted on %d rows in %d folds: "+
+		"every row is predicted by a model that has not seen it. The intervals are of 95 %%.", f.Rows, f.Folds)
+	line("\n| measure | value | from | to |\n| --- | --- | --- | --- |")
+	for _, x := range f.Values {
+		line("| %s | %s | %s | %s |", cell(x.Measure), short(x.Value), short(x.Low), short(x.High))
+	}
+	line("")
 }
 
 // cardLargest writes the largest weights of a linear model.

@@ -291,9 +291,13 @@ func TestLIBLINEARNumbersWords(t *testing.T) {
 func TestCard(t *testing.T) {
 	m := trained(t, []string{"yes", "no"}, classify.Binary)
 	m.Warnings = []string{"a | b <script>"}
+	m.Figures = &classify.ModelFigures{
+		Rows: 600, Folds: 3, Values: []classify.Figure{{Measure: "f1", Value: 0.75, Low: 0.7, High: 0.8}},
+	}
 	card := string(exported(t, "card", m))
 	for _, want := range []string{
-		"## Intended use", `Labels: "`, "600 rows", "interval of 95 %", "| feature | weight |", `a \| b &lt;script>`,
+		"## Intended use", `Labels: "`, "600 rows", "interval of 95 %", "| feature | weight |",
+		"cross-fitted on 600 rows in 3 folds", "| f1 | 0.75 | 0.7 | 0.8 |", `a \| b &lt;script>`,
 	} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
