@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+
+	"github.com/noregret/noregret/internal/murmur"
 )
 
 // vwBits is the default number of hash bits of VW, as of Vowpal Wabbit.
@@ -155,6 +157,19 @@ func (p *vwParser) namespace(r *result, l []byte) error {
 		}
 	}
 	return nil
+}
+
+// vwHash is the number that Vowpal Wabbit gives a name under a seed: a whole number is itself plus
+// the seed, any other name its hash.
+func vwHash(name []byte, seed uint32) uint32 {
+	if !isDigits(name) {
+		return murmur.Sum32(name, seed)
+	}
+	var n uint32
+	for _, c := range name {
+		n = 10*n + uint32(c-'0')
+	}
+	return n + seed
 }
 
 // looksLikeVW reports whether a line has a bar, and before it nothing but one or two numbers and a

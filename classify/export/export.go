@@ -20,6 +20,7 @@ type format struct {
 var formats = []format{
 	{"onnx", "a graph of one LinearClassifier (ai.onnx.ml 3)", true, writeONNX},
 	{"liblinear", "a model file of LIBLINEAR", true, writeLIBLINEAR},
+	{"vw", "a model file of Vowpal Wabbit, for two classes", true, writeVW},
 	{"sklearn", "JSON with classes, coef and intercept, for scikit-learn", true, writeSklearn},
 	{"card", "a model card in Markdown", false, writeCard},
 }

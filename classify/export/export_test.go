@@ -311,7 +311,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if err := export.Write(&bytes.Buffer{}, "pmml", m); err == nil || !strings.Contains(err.Error(),
-		"onnx, liblinear") {
+		"onnx, liblinear, vw") {
 		t.Errorf("the error is %v", err)
 	}
 	made := trained(t, []string{"1", "-1"}, classify.Binary)
@@ -327,5 +327,5 @@ func TestRefused(t *testing.T) {
 
 func Example() {
 	fmt.Println(strings.Join(export.Formats(), ", "))
-	// Output: onnx, liblinear, sklearn, card
+	// Output: onnx, liblinear, vw, sklearn, card
 }

@@ -27,7 +27,9 @@ The threshold is subtracted from the intercept, so that the other program decide
 class with the largest score. The features are raw values in the order of the model, from 0;
 LIBLINEAR counts them from 1. How CSV and JSON lines map to features stays behind, as do
 probabilities, save those of Platt's curve in ONNX (train --calibration platt): the output
-"probability". ONNX has 32-bit weights, so that rows very near the threshold may differ.
+"probability". ONNX and Vowpal Wabbit have 32-bit weights, so that rows very near the threshold may
+differ. Vowpal Wabbit predicts the score less the threshold (vw -t -i MODEL); where the model is not
+of its own text, name a feature by its number in the model: "| 0:1.5 7:2".
 docs/how-to/answers.md has lines of Python that read the formats. Models of rows with several
 labels, and those of logarithms, ranks or products of the columns, which --algorithm auto may
 choose, have the card only. A file is written completely or not at all.`
@@ -40,7 +42,7 @@ func newExportCommand(a *command.App) *cobra.Command {
 	}
 	return command.New(a, &cobra.Command{
 		Use:   "export MODEL --format FORMAT",
-		Short: "Write a model as ONNX, for LIBLINEAR or scikit-learn, or as a model card",
+		Short: "Write a model as ONNX, for LIBLINEAR, vw or scikit-learn, or as a card",
 		Long:  fmt.Sprintf(exportLong, list.String()),
 		Example: `  noregret export f1.json --format onnx --output f1.onnx
   noregret export f1.json --format card --output CARD.md`,

@@ -1,12 +1,12 @@
-package dataset
+package murmur
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// murmur32 is MurmurHash3_x86_32 (Austin Appleby), by which Vowpal Wabbit numbers features.
-func murmur32(key []byte, seed uint32) uint32 {
+// Sum32 is MurmurHash3_x86_32 (Austin Appleby) of a key under a seed. O(len(key)).
+func Sum32(key []byte, seed uint32) uint32 {
 	const c1, c2 = 0xcc9e2d51, 0x1b873593
 	h, n := seed, len(key)
 	for ; len(key) >= 4; key = key[4:] {
@@ -26,17 +26,4 @@ func murmur32(key []byte, seed uint32) uint32 {
 	h ^= h >> 13
 	h *= 0xc2b2ae35
 	return h ^ h>>16
-}
-
-// vwHash is the number that Vowpal Wabbit gives a name under a seed: a whole number is itself plus
-// the seed, any other name its hash.
-func vwHash(name []byte, seed uint32) uint32 {
-	if !isDigits(name) {
-		return murmur32(name, seed)
-	}
-	var n uint32
-	for _, c := range name {
-		n = 10*n + uint32(c-'0')
-	}
-	return n + seed
 }
