@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -126,6 +127,26 @@ func (r *result) newCensus(columns int) []columnCensus {
 	return r.census
 }
 
+// RefusedColumn is the cause of an error of [Load] or [Stream] about a column that cannot be meant
+// to be read as it was: one of identifiers, of numbers or dates with other values among them, or of
+// numbers that float32 cannot tell apart. What its text says helps, or [Options.IgnoreColumns].
+type RefusedColumn struct {
+	Column string
+	Kind   FindingKind // IDLike, Mixed or Narrow
+	Reason string
+}
+
+// Error implements error.
+func (e *RefusedColumn) Error() string { return e.Reason }
+
+// inColumn puts the column's name before an error of one of its cells.
+func inColumn(name string, err error) error {
+	if e, ok := errors.AsType[*RefusedColumn](err); ok {
+		e.Column = name
+	}
+	return fmt.Errorf("column %q: %w", name, err)
+}
+
 const (
 	fewCells  = 20  // fewer values prove nothing
 	fewKinds  = 5   // so many different numbers may be the names of categories
@@ -142,8 +163,9 @@ func (c *columnCensus) check(col *Column) error {
 		return nil
 	}
 	kinds := c.kinds.count()
-	bad := func(file string, line int64, format string, args ...any) error {
-		return noregret.BadInputf(place(file, line), "column %q: %s", col.Name, fmt.Sprintf(format, args...))
+	bad := func(kind FindingKind, file string, line int64, format string, args ...any) error {
+		return noregret.BadInputf(place(file, line), "%w",
+			inColumn(col.Name, &RefusedColumn{Kind: kind, Reason: fmt.Sprintf(format, args...)}))
 	}
 	switch {
 	case c.near*2 >= c.cells && c.near > 0 && kinds >= fewKinds && (kinds >= sameShare*float64(c.near) || kinds > 30):
@@ -151,12 +173,12 @@ func (c *columnCensus) check(col *Column) error {
 		if what == "" {
 			what, file, line = c.first, c.file, c.at
 		}
-		return bad(file, line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, name the "+
-			"values that mean missing (--missing-values), or say that they are names (--categorical)", c.near,
+		return bad(Mixed, file, line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, "+
+			"name the values that mean missing (--missing-values), or say that they are names (--categorical)", c.near,
 			c.cells, quote([]byte(what)))
 	case c.cells >= fewCells && kinds >= sameShare*float64(c.cells):
-		return bad(c.file, c.at, "nearly each of %d values is new, as in a column of names, texts or numbers of "+
-			"another notation (the first is %s): leave it out (--ignore-columns), or say that they are texts "+
+		return bad(IDLike, c.file, c.at, "nearly each of %d values is new, as in a column of names, texts or numbers "+
+			"of another notation (the first is %s): leave it out (--ignore-columns), or say that they are texts "+
 			"(--text) or categories (--categorical)", c.cells, quote([]byte(c.first)))
 	}
 	return nil
@@ -168,9 +190,9 @@ func (c *columnCensus) checkRange(col *Column) error {
 	if !lost {
 		return nil
 	}
-	return noregret.BadInputf("", "column %q: its values lie between %v and %v, where float32 has steps of %.2g: "+
-		"subtract the first value when it is read (--center), or leave it out (--ignore-columns)", col.Name,
-		c.low+col.Center, c.high+col.Center, step)
+	return inColumn(col.Name, &RefusedColumn{Kind: Narrow, Reason: fmt.Sprintf("its values lie between %v and %v, "+
+		"where float32 has steps of %.2g: subtract the first value when it is read (--center), or leave it out "+
+		"(--ignore-columns)", c.low+col.Center, c.high+col.Center, step)})
 }
 
 // lostRange reports whether float32 has few steps between two different numbers that it does not

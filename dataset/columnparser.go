@@ -48,11 +48,16 @@ func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 		return valueFault("cell "+quote(cell), cell)
 	}
 	if notationsOf(cell) != 0 {
-		return fmt.Errorf("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
+		return mixed("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
 			"in one way, or say which mark is the decimal one (--decimal)", quote(cell), col.notation)
 	}
-	return fmt.Errorf("cell %s is not a number, but the column's first value is one; declare a column of "+
+	return mixed("cell %s is not a number, but the column's first value is one; declare a column of "+
 		"names with --categorical, or what means missing with --missing-values", quote(cell))
+}
+
+// mixed is the error of a cell that is not what its column's first values are.
+func mixed(format string, args ...any) error {
+	return &RefusedColumn{Kind: Mixed, Reason: fmt.Sprintf(format, args...)}
 }
 
 // missing applies the rule for missing cells to one.
@@ -75,7 +80,7 @@ func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
 	case missingNumber(cell, p.opt.MissingValues):
 		return p.missing(r, col, cell)
 	case !ok:
-		return fmt.Errorf("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD, or "+
+		return mixed("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD, or "+
 			"YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; declare a column of names with --categorical",
 			quote(cell))
 	}

@@ -197,7 +197,7 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("column %q: %w", col.name, err)
+			return inColumn(col.name, err)
 		}
 	}
 	if !plan.labeled && !p.opt.AllowNoLabel {

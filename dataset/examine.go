@@ -20,6 +20,8 @@ const (
 	IDLike    FindingKind = "id-like"    // a new number in every row, or that of the row
 	Leaking   FindingKind = "leaking"    // tells the label of nearly every row alone
 	Duplicate FindingKind = "duplicate"  // equal to another one in every row
+	Mixed     FindingKind = "mixed"      // numbers or dates with other values among them
+	Narrow    FindingKind = "narrow"     // numbers that float32 cannot tell apart
 	Shift     FindingKind = "shift"      // distributed otherwise in the test data
 	NewValues FindingKind = "new-values" // the test data have values that training lacks
 )

@@ -207,6 +207,9 @@ func inKey(key []byte, err error) error {
 	if err == nil {
 		return nil
 	}
+	if e, ok := errors.AsType[*RefusedColumn](err); ok {
+		e.Column = string(key)
+	}
 	return fmt.Errorf("key %s: %w", quote(key), err)
 }
 

@@ -101,13 +101,13 @@ func (c *chunk) addBad(line int64, err error, allowed int64) (stop bool) {
 // declared labels the line becomes a null row.
 func (c *chunk) addBadLines(line, lines int64, err error, allowed int64) (stop bool) {
 	if c.only != nil {
-		c.nulls.bad(func() error { return noregret.BadInputf(place(c.file, line), "%s", err) })
+		c.nulls.bad(func() error { return noregret.BadInputf(place(c.file, line), "%w", err) })
 		c.rows.endRow(NoClass, 1)
 		return false
 	}
 	c.bad = append(c.bad, badLine{
 		c.rows.Len(), lines,
-		noregret.BadInputf(place(c.file, line), "%s", err),
+		noregret.BadInputf(place(c.file, line), "%w", err),
 	})
 	c.badLines += lines
 	return c.badLines > allowed

@@ -302,10 +302,10 @@ func (s *Stream) checkColumns() error {
 			col = s.schema.Columns[i]
 		}
 		if err := s.census.of(name).check(&col); err != nil {
-			if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place == "" {
-				return noregret.BadInputf(s.info.place(), "%w", err)
+			if _, ok := errors.AsType[*noregret.Error](err); ok {
+				return err
 			}
-			return err
+			return noregret.BadInputf(s.info.place(), "%w", err)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -228,6 +229,9 @@ func (f *Flags) LoadShare(ctx context.Context, a *command.App, inputs []string, 
 	Skipped(a, set.Info())
 	return set, nil
 }
+
+// Ignore leaves out one more column.
+func (f *Flags) Ignore(column string) { f.ignore = append(slices.Clip(f.ignore), column) }
 
 // ReadProgress returns a callback for [dataset.Options.Progress]. The number of rows in all is
 // estimated from the bytes of the first piece.

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,12 +19,14 @@ const doctorLong = `Look for what is wrong with data before a classifier is trai
 
 ` + dataflags.Help + `
 
-The findings are: constant (the same value in every row), id-like (a new whole number in every row,
-or one that follows the order of the rows), leaking (the column alone tells the label of nearly
+The findings are: id-like (a new name in nearly every row, a new whole number in every row, or one
+that follows the order of the rows), mixed (numbers or dates with other values among them), narrow (numbers
+that float32 cannot tell apart), constant (the same value in every row), leaking (the column alone tells the label of nearly
 every row, as what is known only afterwards does) and duplicate (equal to another column in every
 row). With --test they are also: shift (distributed otherwise in the test data, also the labels) and
-new-values (values that training lacks). The first 4,096 features are looked at. A column that
-"train" would refuse is an error here as there.
+new-values (values that training lacks). The first 4,096 features are looked at. A
+column that "train" refuses is a finding here, is left out, and is not in the output's columns;
+from standard input, which cannot be read again, it is an error as there.
 
 The exit status is 0 without a finding and 3 with one. With --json the output is {data, test, rows,
 features, healthy, columns, findings}: each of columns says how one is read, as in the schema of a
@@ -75,7 +78,7 @@ type dataReport struct {
 
 // Run implements [command.Options].
 func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string) (err error) {
-	set, err := o.data.LoadSet(ctx, a, inputs, nil)
+	set, refused, err := o.load(ctx, a, inputs)
 	if err != nil {
 		return err
 	}
@@ -96,6 +99,7 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 	if err != nil {
 		return err
 	}
+	findings = append(refused, findings...)
 	r := dataReport{
 		Data: inputs, Test: o.test, Rows: info.Rows, Features: info.Dim, Healthy: len(findings) == 0,
 		Columns: append([]dataset.Column{}, info.Schema.Columns...), Findings: append([]dataset.Finding{}, findings...),
@@ -116,4 +120,26 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 		return err
 	}
 	return noregret.BadInputf(inputs[0], "%s", show.Count(len(findings), "finding", "findings"))
+}
+
+// load reads the data without the columns that are refused, and returns a finding for each of
+// those.
+func (o *doctorOptions) load(ctx context.Context, a *command.App, inputs []string) (*dataset.Set, []dataset.Finding,
+	error,
+) {
+	var refused []dataset.Finding
+	for {
+		set, err := o.data.LoadSet(ctx, a, inputs, nil)
+		column, ok := errors.AsType[*dataset.RefusedColumn](err)
+		if !ok || slices.Contains(inputs, "-") ||
+			slices.ContainsFunc(refused, func(f dataset.Finding) bool { return f.Column == column.Column }) {
+			return set, refused, err
+		}
+		finding := dataset.Finding{Kind: column.Kind, Column: column.Column, Message: column.Reason}
+		if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place != "" {
+			finding.Message = e.Place + ": " + finding.Message
+		}
+		refused = append(refused, finding)
+		o.data.Ignore(column.Column)
+	}
 }
