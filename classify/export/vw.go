@@ -22,11 +22,11 @@ const (
 	vwVersion = "9.0.0"
 )
 
-// writeVW writes a model file of Vowpal Wabbit, without options: a header with a chained MurmurHash3
-// of its parts, and the index and the weight of each feature that has one. The prediction is the
-// score less the threshold, so that a row is positive above 0. Features of data in Vowpal Wabbit's
-// text have its numbers; others are the number of the column, from 0, as the name of a feature in the
-// namespace without a name.
+// writeVW writes a model file of Vowpal Wabbit, without options: a header with a chained
+// MurmurHash3 of its parts, and the index and the weight of each feature that has one. The
+// prediction is the score less the threshold, so that a row is positive above 0. Features of data
+// in Vowpal Wabbit's text have its numbers; others are the number of the column, from 0, as the
+// name of a feature in the namespace without a name.
 func writeVW(w io.Writer, m *classify.Model) error {
 	if m.Task != classify.Binary {
 		return noregret.Errorf(noregret.Usage, "format", "vw holds two classes, the model has %d", len(m.Labels))

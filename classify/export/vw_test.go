@@ -29,8 +29,8 @@ func vwModel(t *testing.T, threshold float64) *classify.Model {
 	return m
 }
 
-// TestVWBytes compares with the bytes that Vowpal Wabbit 9.11.9 writes for --predict_only_model, with
-// the version 9.0.0 and the largest range of labels.
+// TestVWBytes compares with the bytes that Vowpal Wabbit 9.11.9 writes for --predict_only_model,
+// with the version 9.0.0 and the largest range of labels.
 func TestVWBytes(t *testing.T) {
 	got := hex.EncodeToString(exported(t, "vw", vwModel(t, -0.25)))
 	want := "06000000" + hex.EncodeToString([]byte("9.0.0\x00")) + "0100000000" + "6d" + "ffff7fff" + "ffff7f7f" +

@@ -52,7 +52,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestClassesOfTwo compares two classes, whose scores are opposite, with the measures of two classes.
+// TestClassesOfTwo compares two classes, whose scores are opposite, with the measures of two
+// classes.
 func TestClassesOfTwo(t *testing.T) {
 	var rows scored.Classes
 	e := draw(random.New(7, "two classes"), 500)

@@ -187,10 +187,10 @@ func (c *Curve) AtRecall(recall, confidence float64) (p Point, bound float64, ok
 // from the highest score down, in a fixed sequence (Wiens 2003): what is left of 1 is divided
 // equally among the ranks 8, 16, 32 and so on that are large enough to show the precision at all,
 // and a test that is passed hands its part on to the next rank, so that hundreds of tests cost no
-// more than a few. The confidence is that of the choice. It is exact where the precision falls below
-// the given one at a single threshold, as where it falls with the threshold; where it crosses it
-// several times, it is exact but for the chance that one of the ranks lies beyond a crossing that
-// another sample of the same size would have put it before.
+// more than a few. The confidence is that of the choice. It is exact where the precision falls
+// below the given one at a single threshold, as where it falls with the threshold; where it crosses
+// it several times, it is exact but for the chance that one of the ranks lies beyond a crossing
+// that another sample of the same size would have put it before.
 //
 // ok is false if no threshold passes. reached is the precision that is shown: the given one, or if
 // none passes the largest that one does, with its point.

@@ -201,17 +201,18 @@ func TestChoicesHold(t *testing.T) {
 	}
 }
 
-// TestPrecisionHolds draws rows whose probability of positive depends on their rank in several ways,
-// one of them with a precision that crosses the wanted one again and again, and counts how often
-// the threshold that is chosen has it. With the bounds of two ranks a doubling, each by an equal
-// part of the rest (Bonferroni), the mean recall was .69, .58 and .77 of the first, second and last.
+// TestPrecisionHolds draws rows whose probability of positive depends on their rank in several
+// ways, one of them with a precision that crosses the wanted one again and again, and counts how
+// often the threshold that is chosen has it. With the bounds of two ranks a doubling, each by an
+// equal part of the rest (Bonferroni), the mean recall was .69, .58 and .77 of the first, second
+// and last.
 func TestPrecisionHolds(t *testing.T) {
 	const runs, n, confidence, bins = 300, 1000, 0.95, 20_000
 	falling := func(at, slope float64) func(u float64) float64 {
 		return func(u float64) float64 { return 1 / (1 + math.Exp((u-at)*slope)) }
 	}
 	for name, c := range map[string]struct {
-		positive          func(u float64) float64 // where the share u of the rows has a larger score
+		positive          func(u float64) float64 // the share u of the rows has a larger score
 		precision, recall float64
 	}{
 		"steep":   {falling(0.2, 40), 0.9, 0.83},

@@ -143,16 +143,16 @@ type evaluation struct {
 	confusion *classify.Confusion
 	positives int64 // rows of two classes that are positive
 
-	// Of two classes the scores, of several those of each class, or the probabilities if the model has
-	// them. Both are empty if there were too many.
+	// Of two classes the scores, of several those of each class, or the probabilities if the model
+	// has them. Both are empty if there were too many.
 	scores     []classify.Scored
 	classes    scored.Classes
 	tooMany    bool
 	confidence float64 // of the intervals, 0 for none
 }
 
-// mostScores is the number of scores up to which they are kept, of two classes with 24 bytes each, of
-// several with 8.
+// mostScores is the number of scores up to which they are kept, of two classes with 24 bytes each,
+// of several with 8.
 const mostScores = 10_000_000
 
 // Run implements [command.Options].
