@@ -92,16 +92,27 @@ type comparison struct {
 	done  int
 }
 
+// Split returns the parts of split k, counted from 0, that [Compare] trains on and evaluates on.
+func (o *CompareOptions) Split(data Data, k int) (train, test Data, err error) {
+	a, b, err := data.Set.Split(o.splitSeed(k), "compare", o.TrainShare, false)
+	if err != nil {
+		return train, test, err
+	}
+	return data.withSet(b), data.withSet(a), nil
+}
+
+// splitSeed is the seed of split k and of all fits on it.
+func (o *CompareOptions) splitSeed(k int) uint64 { return random.Mix(random.Mix(o.Seed) + uint64(k)) }
+
 // over splits the data and runs every algorithm on each split. All fits on a split have its seed.
 func (c *comparison) over(data Data) (*Comparison, error) {
 	c.cells, c.out.Splits = cellTable{}, c.opt.Splits
 	for k := range c.opt.Splits {
-		seed := random.Mix(random.Mix(c.opt.Seed) + uint64(k))
-		a, b, err := data.Set.Split(seed, "compare", c.opt.TrainShare, false)
+		seed := c.opt.splitSeed(k)
+		train, test, err := c.opt.Split(data, k)
 		if err != nil {
 			return nil, err
 		}
-		test, train := data.withSet(a), data.withSet(b)
 		if k == 0 {
 			if c.out.Train, err = train.sizes(); err != nil {
 				return nil, err

@@ -1,6 +1,7 @@
 // Package auto compares the training that chooses features, learner and threshold by itself with
-// each algorithm by name, on the sets in a directory of data, and checks the intervals of its
-// figures. It prints the tables of lab/docs/auto.md.
+// each algorithm by name and with a tuned logistic regression of scikit-learn, on the sets in a
+// directory of data, and checks the intervals of its figures. It prints the tables of
+// lab/docs/auto.md.
 package auto
 
 import (
@@ -28,13 +29,20 @@ func Command() *cobra.Command {
 		Short: "Compare --algorithm auto with each algorithm by name, on sets of data",
 		Long: `Train with --algorithm auto and with each algorithm by name on random splits of the sets in a
 directory of data, 70 % of the rows to train on, and print the measures on the rest: of auto, of the
-best single algorithm in hindsight with its spread over the splits, of the usual algorithm, and the
-processor time of auto in trainings of the usual algorithm. Sets that are not there are left out, with a note. All sets
-take hours.
+best single algorithm in hindsight with its spread over the splits, of the usual algorithm and of a
+logistic regression of scikit-learn that is tuned on the same rows (scaling, class weights, C and
+threshold), and the processor time of auto in trainings of the usual algorithm. Sets that are not
+there are left out, and scikit-learn where Python does not have it, with a note. All sets take
+hours.
+
+With --cells, every result is kept in a file at once, and what the file has is not measured again: a
+run that was interrupted goes on. The first splits of all sets come first. --forget measures an
+algorithm anew.
 
 With --coverage, train on --rows rows of each set and compare the intervals of the figures, for auto
 or the algorithms named, with the values on all other rows.`,
 		Example: "  noregret-lab auto --data DIR --sets page-blocks0,letter --splits 3\n" +
+			"  noregret-lab auto --data DIR --splits 10 --cells cells.json --forget auto\n" +
 			"  noregret-lab auto --data DIR --coverage --sets weather --measures f1 --rows 2000 --splits 200",
 	}
 	f, o := c.Flags(), options{}
@@ -43,6 +51,9 @@ or the algorithms named, with the values on all other rows.`,
 	f.StringSliceVar(&o.measures, "measures", []string{"f1", "gmean", "qmean", "min", "macro_f1"},
 		"measures; macro_f1 is for sets of several classes, the others are for those of two")
 	f.StringSliceVar(&o.algorithms, "algorithms", nil, "algorithms beside auto; empty for all")
+	f.StringVar(&o.python, "python", "python3", "Python with scikit-learn; empty for no comparison with it")
+	f.StringVar(&o.cells, "cells", "", "file of results: those in it are taken, new ones are added")
+	f.StringSliceVar(&o.forget, "forget", nil, "algorithms whose results in --cells are dropped")
 	f.IntVar(&o.splits, "splits", 5, "random splits of each set, at least 2")
 	f.Float64Var(&o.share, "train-share", 0.7, "share of the rows that are trained on")
 	f.BoolVar(&o.covers, "coverage", false, "compare the intervals of the figures with the values on other rows")
@@ -52,11 +63,11 @@ or the algorithms named, with the values on all other rows.`,
 
 // options say what to measure.
 type options struct {
-	dir                        string
-	sets, measures, algorithms []string
-	splits, rows               int
-	share                      float64
-	covers                     bool
+	dir, python, cells                 string
+	sets, measures, algorithms, forget []string
+	splits, rows                       int
+	share                              float64
+	covers                             bool
 }
 
 // all are the sets of two and of several classes.
@@ -67,17 +78,14 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 	if o.splits < 2 {
 		return nil, noregret.Errorf(noregret.Usage, "--splits", "%d, want at least 2", o.splits)
 	}
+	if o.covers && o.cells != "" {
+		return nil, noregret.Errorf(noregret.Usage, "--cells", "has no results of --coverage")
+	}
 	names := study.Names(all(), func(b *sets.Set) string { return b.Name })
 	if err := study.Known("--sets", o.sets, names); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "auto")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(temp) }() // what is left there is small
-	t := &table{}
-	found := false
+	var chosen []sets.Set
 	for _, b := range all() {
 		if len(o.sets) > 0 && !slices.Contains(o.sets, b.Name) {
 			continue
@@ -86,54 +94,145 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 			fmt.Fprintf(r.Notes, "skipped: %s: %s is missing\n", b.Name, path)
 			continue
 		}
-		found = true
-		data, err := b.Load(ctx, o.dir, temp)
-		if err != nil {
-			return t.report(), err
-		}
-		if err := errors.Join(o.measureSet(ctx, r, b.Name, data, t), data.Set.Close()); err != nil {
-			return t.report(), fmt.Errorf("%s: %w", b.Name, err)
-		}
+		chosen = append(chosen, b)
 	}
-	if !found {
+	if len(chosen) == 0 {
 		return nil, study.Missing(o.dir, "data set of this comparison")
 	}
-	return t.report(), nil
+	temp, err := os.MkdirTemp("", "auto")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // what is left there is small
+	if o.covers {
+		return o.coverages(ctx, r, chosen, temp)
+	}
+	t := &trials{options: o, runner: r}
+	if t.results, err = readOutcomes(o.cells, o.share, o.forget); err != nil {
+		return nil, err
+	}
+	if o.python != "" {
+		if t.peer, err = newPeer(ctx, o.python, temp); err != nil {
+			fmt.Fprintf(r.Notes, "skipped: %s: %v\n", peerName, err)
+			t.peer = nil
+		}
+	}
+	r.Expect(o.splits * len(chosen))
+	for split := range o.splits {
+		for _, b := range chosen {
+			err = with(ctx, b, o.dir, temp, func(d classify.Data) error { return t.split(ctx, b.Name, d, split) })
+			if err != nil {
+				return t.report(chosen), err
+			}
+			r.Step()
+		}
+	}
+	return t.report(chosen), nil
 }
 
-// measureSet adds a line for each measure of the set's task.
-func (o *options) measureSet(ctx context.Context, r *study.Runner, name string, data classify.Data, t *table) error {
-	for _, m := range o.measures {
-		if strings.Contains(m, "_") != (data.Task == classify.Multiclass) {
-			continue
-		}
-		objective, err := data.Task.Measure(m)
-		if err != nil {
-			return err
-		}
-		if o.covers {
-			for _, algorithm := range o.covered() {
-				if err := o.coverage(ctx, r, name, data, algorithm, m, &t.covered); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		opt := classify.DefaultCompareOptions()
-		opt.Measures, opt.Splits, opt.TrainShare = []measure.Objective{objective}, o.splits, o.share
-		opt.Algorithms, opt.Clock, opt.Seed = o.algorithms, processorTime, 1
-		if len(opt.Algorithms) == 0 {
-			opt.Algorithms = classify.AlgorithmNames(data.Task)
-		}
-		opt.Algorithms = append([]string{classify.Auto}, opt.Algorithms...)
-		c, err := classify.Compare(ctx, data, opt)
-		if err != nil {
-			return fmt.Errorf("%s: %w", m, err)
-		}
-		t.add(name, m, classify.DefaultAlgorithm(data.Task, objective), c)
-		r.Step()
+// with calls f with the data of a set.
+func with(ctx context.Context, b sets.Set, dir, temp string, f func(classify.Data) error) error {
+	data, err := b.Load(ctx, dir, temp)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f(data), data.Set.Close()); err != nil {
+		return fmt.Errorf("%s: %w", b.Name, err)
 	}
 	return nil
+}
+
+// measuresOf are the measures that are compared on a task.
+func (o *options) measuresOf(task classify.Task) ([]measure.Objective, error) {
+	var list []measure.Objective
+	for _, name := range o.measures {
+		if strings.Contains(name, "_") != (task == classify.Multiclass) {
+			continue
+		}
+		m, err := task.Measure(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// algorithmsOf are the algorithms of a task by name.
+func (o *options) algorithmsOf(task classify.Task) []string {
+	if len(o.algorithms) > 0 {
+		return o.algorithms
+	}
+	return classify.AlgorithmNames(task)
+}
+
+// trials are the trainings of a comparison.
+type trials struct {
+	*options
+	runner  *study.Runner
+	results *outcomes
+	peer    *peer // nil without scikit-learn
+}
+
+// split measures what is not yet known of a split of a set.
+func (t *trials) split(ctx context.Context, set string, data classify.Data, split int) error {
+	measures, err := t.measuresOf(data.Task)
+	if err != nil {
+		return err
+	}
+	opt := classify.DefaultCompareOptions()
+	opt.Splits, opt.TrainShare, opt.Clock, opt.Seed = 1, t.share, processorTime, uint64(split+1)
+	for _, name := range append([]string{classify.Auto}, t.algorithmsOf(data.Task)...) {
+		opt.Measures = slices.DeleteFunc(slices.Clone(measures), func(m measure.Objective) bool {
+			return t.results.has(trial{set, m.Name(), name, split}) || !trains(data.Task, name, m)
+		})
+		if len(opt.Measures) == 0 {
+			continue
+		}
+		opt.Algorithms = []string{name}
+		c, err := classify.Compare(ctx, data, opt)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for i := range c.Cells {
+			x := &c.Cells[i]
+			t.results.add(trial{set, x.Measure, name, split}, x.Mean, x.Seconds)
+		}
+		if err := t.results.save(); err != nil {
+			return err
+		}
+	}
+	if t.peer == nil {
+		return nil
+	}
+	measures = slices.DeleteFunc(measures, func(m measure.Objective) bool {
+		return t.results.has(trial{set, m.Name(), peerName, split}) || !t.peer.trains(data.Task, m.Name())
+	})
+	if len(measures) == 0 {
+		return nil
+	}
+	train, test, err := opt.Split(data, 0)
+	if err != nil {
+		return err
+	}
+	values, seconds, err := t.peer.values(ctx, train, test, measures)
+	if err != nil {
+		return err
+	}
+	for k, m := range measures {
+		t.results.add(trial{set, m.Name(), peerName, split}, values[k], seconds)
+	}
+	return t.results.save()
+}
+
+// trains reports whether the algorithm can train for the measure. An unknown one cannot be told.
+func trains(task classify.Task, name string, m measure.Objective) bool {
+	for _, a := range classify.Algorithms(task) {
+		if a.Name == name {
+			return a.Trains(m)
+		}
+	}
+	return true
 }
 
 // covered are the algorithms whose figures are compared.

@@ -17,9 +17,10 @@ import (
 // --coverage; sets that do not are left out, with a word.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	writeRows(t, filepath.Join(dir, "uci-imbalanced", "page-blocks0.csv.gz"))
+	writeSet(t, filepath.Join(dir, "uci-imbalanced", "page-blocks0.csv.gz"))
 	common := []string{
 		"--data", dir, "--sets", "page-blocks0,abalone19", "--measures", "gmean,macro_f1", "--splits", "2",
+		"--python", "",
 	}
 	for _, tc := range []struct {
 		args  []string
@@ -44,8 +45,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// writeRows writes 600 rows of three features, a quarter of them positive.
-func writeRows(t *testing.T, path string) {
+// writeSet writes 600 rows of three features, a quarter of them positive.
+func writeSet(t *testing.T, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/lab/internal/sets"
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
@@ -19,15 +20,41 @@ type covered struct {
 	width map[string]float64 // of the interval
 }
 
+// coverages compares the intervals of the figures on each set.
+func (o *options) coverages(ctx context.Context, r *study.Runner, chosen []sets.Set, temp string) (*study.Report,
+	error,
+) {
+	t := study.Table{
+		Title:   "intervals of 95 %",
+		Columns: []string{"set", "algorithm", "trained for", "figure", "holds the value", "figure less value", "width"},
+	}
+	for _, b := range chosen {
+		err := with(ctx, b, o.dir, temp, func(data classify.Data) error {
+			measures, err := o.measuresOf(data.Task)
+			if err != nil {
+				return err
+			}
+			for _, m := range measures {
+				for _, algorithm := range o.covered() {
+					if err := o.coverage(ctx, r, b.Name, data, algorithm, m, &t); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return &study.Report{Tables: []study.Table{t}}, err
+		}
+	}
+	return &study.Report{Tables: []study.Table{t}}, nil
+}
+
 // coverage trains on o.rows rows of the set, o.splits times, and compares the intervals of the
 // figures with the values on all other rows.
 func (o *options) coverage(ctx context.Context, r *study.Runner, set string, data classify.Data,
-	algorithm, name string, t *study.Table,
+	algorithm string, objective measure.Objective, t *study.Table,
 ) error {
-	objective, err := data.Task.Measure(name)
-	if err != nil {
-		return err
-	}
 	results := make([]covered, o.splits)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -51,7 +78,7 @@ func (o *options) coverage(ctx context.Context, r *study.Runner, set string, dat
 				above, width = append(above, x.above[m]), append(width, x.width[m])
 			}
 		}
-		t.Add(set, algorithm, name, m, study.Number("%.1f %%", 100*study.MeanOf(holds).Mean),
+		t.Add(set, algorithm, objective.Name(), m, study.Number("%.1f %%", 100*study.MeanOf(holds).Mean),
 			study.Number("%+.4f", study.MeanOf(above).Mean), study.Number("%.4f", study.MeanOf(width).Mean))
 	}
 	return nil

@@ -2,84 +2,181 @@ package auto
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/lab/internal/sets"
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
-// line is a measure on a set.
+// line is a measure on a set, over the splits.
 type line struct {
-	set, measure      string
-	auto, best, usual classify.Cell
+	set, measure string
+	splits       int
+	auto, best   summary
+	usual, peer  *summary // nil if they were not asked for
 }
 
-// table gathers the lines.
-type table struct {
-	lines   []line
-	covered study.Table
-}
-
-// add adds the cells of a measure on a set.
-func (t *table) add(set, measure, usual string, c *classify.Comparison) {
-	l := line{set: set, measure: measure}
-	named := func(a string) bool { return a != classify.Auto }
-	if best := c.Best(measure, named); best != nil {
-		l.best = *best
-	}
-	for _, x := range c.Cells {
-		switch x.Algorithm {
-		case classify.Auto:
-			l.auto = x
-		case usual:
-			l.usual = x
+// lines are the measures on the sets for which auto and the algorithms by name have results on at
+// least two splits, on as many splits as all have.
+func (t *trials) lines(chosen []sets.Set) []line {
+	var out []line
+	for _, b := range chosen {
+		measures, err := t.measuresOf(b.Task())
+		if err != nil {
+			continue // split has returned it
+		}
+		for _, m := range measures {
+			usual := classify.DefaultAlgorithm(b.Task(), m)
+			var names []string
+			for _, name := range t.algorithmsOf(b.Task()) {
+				if trains(b.Task(), name, m) {
+					names = append(names, name)
+				}
+			}
+			for n := t.splits; n >= 2; n-- {
+				if l, ok := t.line(b.Name, m.Name(), usual, names, n); ok {
+					out = append(out, l)
+					break
+				}
+			}
 		}
 	}
-	t.lines = append(t.lines, l)
+	return out
+}
+
+// line is a measure on the first n splits of a set; ok says whether there is all that it needs.
+func (t *trials) line(set, measure, usual string, names []string, n int) (l line, ok bool) {
+	l = line{set: set, measure: measure, splits: n}
+	if l.auto, ok = t.results.of(set, measure, classify.Auto, n); !ok || len(names) == 0 {
+		return l, false
+	}
+	for k, name := range names {
+		s, ok := t.results.of(set, measure, name, n)
+		if !ok {
+			return l, false
+		}
+		if k == 0 || s.mean > l.best.mean || math.IsNaN(l.best.mean) {
+			l.best = s
+		}
+		if name == usual {
+			l.usual = &s
+		}
+	}
+	if t.peer != nil {
+		if s, ok := t.results.of(set, measure, peerName, n); ok {
+			l.peer = &s
+		} else if t.peer.trains(taskOf(measure), measure) {
+			return l, false
+		}
+	}
+	return l, true
+}
+
+// taskOf is the task of a measure of this comparison.
+func taskOf(measure string) classify.Task {
+	if strings.Contains(measure, "_") {
+		return classify.Multiclass
+	}
+	return classify.Binary
 }
 
 // behind is by how many spreads of the best algorithm auto is behind it.
-func (l *line) behind() float64 { return (l.best.Mean - l.auto.Mean) / max(l.best.SD, 1e-9) }
+func (l *line) behind() float64 { return (l.best.mean - l.auto.mean) / max(l.best.spread, 1e-9) }
+
+// lead is by how much auto is ahead of scikit-learn, NaN without it.
+func (l *line) lead() float64 {
+	if l.peer == nil {
+		return math.NaN()
+	}
+	return l.auto.mean - l.peer.mean
+}
+
+// trainings is the time of auto in trainings of the usual algorithm, NaN without that.
+func (l *line) trainings() float64 {
+	if l.usual == nil {
+		return math.NaN()
+	}
+	return l.auto.seconds / l.usual.seconds
+}
 
 // report has the lines and how often auto is no more than a spread behind.
-func (t *table) report() *study.Report {
+func (t *trials) report(chosen []sets.Set) *study.Report {
 	out := study.Table{
 		Title: "auto beside each algorithm by name",
 		Columns: []string{
-			"set", "measure", "auto", "best by name", "its name", "usual", "behind, in spreads",
-			"time, in trainings", "seconds",
+			"set", "measure", "splits", "auto", "best by name", "its name", "behind", "usual", peerName, "lead",
+			"trainings", "seconds",
 		},
 	}
-	within, ahead := 0, 0
-	lead, time := 0.0, 0.0
-	for i := range t.lines {
-		l := &t.lines[i]
-		ratio := l.auto.Seconds / l.usual.Seconds
-		out.Add(l.set, l.measure, cellOf(l.auto), cellOf(l.best), l.best.Algorithm, cellOf(l.usual),
-			study.Number("%.2f", l.behind()), study.Number("%.1f", ratio), study.Number("%.2f", l.auto.Seconds))
-		if l.behind() <= 1 {
-			within++
-		}
-		if l.auto.Mean >= l.best.Mean {
-			ahead++
-		}
-		lead += l.auto.Mean - l.best.Mean
-		time += ratio
+	lines := t.lines(chosen)
+	for i := range lines {
+		l := &lines[i]
+		out.Add(l.set, l.measure, l.splits, l.auto.cell(), l.best.cell(), l.best.algorithm,
+			known("%.2f", l.behind()), l.usual.cell(), l.peer.cell(), known("%+.3f", l.lead()),
+			known("%.1f", l.trainings()), known("%.2f", l.auto.seconds))
 	}
-	if len(t.lines) == 0 {
-		t.covered.Title = "intervals of 95 %"
-		t.covered.Columns = []string{
-			"set", "algorithm", "trained for", "figure", "holds the value", "figure less value", "width",
-		}
-		return &study.Report{Tables: []study.Table{t.covered}}
+	if len(lines) > 0 {
+		out.Notes = notes(lines)
 	}
-	n := float64(len(t.lines))
-	out.Notes = fmt.Sprintf("Auto is at most one spread behind the best single algorithm in %d of %d lines, and at "+
-		"least as good in %d; its mean lead is %+.3f. It takes %.1f trainings of the usual algorithm in the mean.\n",
-		within, len(t.lines), ahead, lead/n, time/n)
 	return &study.Report{Tables: []study.Table{out}}
 }
 
-// cellOf is a mean with its spread.
-func cellOf(c classify.Cell) study.Cell {
-	return study.Estimate{Mean: c.Mean, Error: c.SD}.Cell("%.3f")
+// notes are the numbers of lines on which auto does well.
+func notes(lines []line) string {
+	var leads, peerLeads, ratios []float64
+	var within, ahead, peerWithin, peerAhead int
+	for i := range lines {
+		l := &lines[i]
+		lead := l.auto.mean - l.best.mean
+		leads = append(leads, lead)
+		within += one(l.behind() <= 1)
+		ahead += one(lead >= 0)
+		if l.usual != nil {
+			ratios = append(ratios, l.trainings())
+		}
+		if l.peer != nil {
+			peerLeads = append(peerLeads, l.lead())
+			peerWithin += one(l.lead() >= -near)
+			peerAhead += one(l.lead() >= 0)
+		}
+	}
+	text := fmt.Sprintf("Auto is at most one spread behind the best single algorithm in %d of %d lines, and at "+
+		"least as\ngood in %d; its mean lead is %+.3f.\n", within, len(lines), ahead, study.MeanOf(leads).Mean)
+	if len(peerLeads) > 0 {
+		text += fmt.Sprintf("It is at most %.2f behind scikit-learn in %d of %d lines, and at least as good in %d; "+
+			"its mean\nlead is %+.3f.\n", near, peerWithin, len(peerLeads), peerAhead, study.MeanOf(peerLeads).Mean)
+	}
+	if len(ratios) > 0 {
+		text += fmt.Sprintf("It takes %.1f trainings of the usual algorithm in the mean.\n", study.MeanOf(ratios).Mean)
+	}
+	return text
+}
+
+// near is the distance from scikit-learn that is counted.
+const near = 0.02
+
+// one is 1 for true.
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// known is a number, - for one that is not known.
+func known(format string, v float64) any {
+	if v != v {
+		return "-"
+	}
+	return study.Number(format, v)
+}
+
+// cell is the mean with the spread, - for none.
+func (s *summary) cell() any {
+	if s == nil {
+		return "-"
+	}
+	return study.Estimate{Mean: s.mean, Error: s.spread}.Cell("%.3f")
 }

@@ -86,6 +86,9 @@ func (b Set) Missing(dir string) string {
 	return ""
 }
 
+// Task says what the labels of the set are.
+func (b Set) Task() classify.Task { return b.task }
+
 // Load reads a set of the directory.
 func (b Set) Load(ctx context.Context, dir, temp string) (classify.Data, error) {
 	o := b.options
