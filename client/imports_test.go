@@ -14,11 +14,11 @@ func TestImports(t *testing.T) {
 	const module = "github.com/noregret/noregret"
 	want := map[string]bool{
 		module: true, module + "/api": true, module + "/policy": true, module + "/internal/compensated": true,
-		module + "/internal/named":    true,
+		module + "/internal/atomicfile": true, module + "/internal/named": true,
 		module + "/internal/portable": true, module + "/internal/random": true, module + "/internal/strictjson": true,
 		module + "/internal/vec": true, module + "/internal/words": true,
 	}
-	direct := []string{module, module + "/api", module + "/policy"}
+	direct := []string{module, module + "/api", module + "/policy", module + "/internal/atomicfile"}
 	seen := map[string]bool{}
 	var visit func(dir, from string)
 	visit = func(dir, from string) {

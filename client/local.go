@@ -22,7 +22,8 @@ import (
 // LocalOptions configure a [Local]. Begin with [DefaultLocalOptions]. The functions are called by a
 // goroutine of the Local, and may be nil.
 type LocalOptions struct {
-	// Source names this process in its reports, 1 to 100 bytes. NewLocal appends a random part.
+	// Source names this process in its reports, 1 to 100 bytes. NewLocal appends a random part,
+	// which a restart with the same Outbox keeps.
 	Source string
 	// Every is the interval between reports, above 0.
 	Every time.Duration
@@ -30,11 +31,16 @@ type LocalOptions struct {
 	Queue int
 	// Wait is how long one poll waits for a new policy, above 0, at most 1 m.
 	Wait time.Duration
+	// Outbox, unless it is nil, keeps the sums that are not sent through restarts of the process,
+	// and through a long outage of the service. They are written to it every Every, so a killed
+	// process loses what it recorded since. Units of RecordIn are not kept.
+	Outbox Outbox
 	// Renewed is called with each new policy after the first.
 	Renewed func(p *policy.Policy)
 	// Done is called with the result of each report of sums.
 	Done func(sums api.Aggregate, result api.FeedbackResult, err error)
-	// Waiting is called with each temporary error before the report is sent again.
+	// Waiting is called with each temporary error before the report is sent again, and by another
+	// goroutine with each error of the outbox.
 	Waiting func(err error)
 }
 
@@ -62,8 +68,10 @@ type Local struct {
 	sums     map[sumKey]*api.AggregateItem
 	units    localUnits
 	sequence uint64
-	sending  sync.Mutex
-	pending  *api.Aggregate // the report not yet sent, nil for none; guarded by sending
+	// pending is the report not yet sent, nil for none. To write it takes both sending and mu.
+	pending *api.Aggregate
+	sending sync.Mutex // guards the sending of reports
+	keeping sync.Mutex // guards the outbox; taken before mu
 }
 
 // sumKey identifies the sums that one item of a report holds.
@@ -81,19 +89,26 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 			"source of %d bytes, reports every %v, polls of %v, a queue of %d: want 1 to 100, lengths of time above "+
 				"0, at most 1m, at least 1", n, o.Every, o.Wait, o.Queue)
 	}
+	l := &Local{
+		client: c, name: name, options: o, source: o.Source + "-" + rand.Text(), sums: map[sumKey]*api.AggregateItem{},
+	}
+	if err := l.restore(); err != nil {
+		return nil, err
+	}
 	p, err := c.Policy(ctx, name, "", 0)
 	if err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.Background())
-	l := &Local{
-		client: c, name: name, options: o, stop: stop, source: o.Source + "-" + rand.Text(),
-		sums: map[sumKey]*api.AggregateItem{},
-	}
+	l.stop = stop
 	l.policy.Store(p)
 	l.done.Add(2)
 	go l.poll(run)
 	go l.report(run)
+	if o.Outbox != nil {
+		l.done.Add(1)
+		go l.keepOn(run)
+	}
 	return l, nil
 }
 
@@ -261,6 +276,10 @@ func (l *Local) Flush(ctx context.Context) error {
 	defer l.sending.Unlock()
 	var refused error
 	for l.pending != nil || l.collect() {
+		// A report that is sent and not kept would be followed by another one of the same number.
+		if err := l.keep(); err != nil {
+			return errors.Join(refused, err)
+		}
 		said, err := l.send(ctx)
 		refused = errors.Join(refused, said)
 		if err != nil {
@@ -289,7 +308,9 @@ func (l *Local) send(ctx context.Context) (refused, err error) {
 		}
 	}
 	if err == nil || !passes(err) {
+		l.mu.Lock()
 		l.pending = nil
+		l.mu.Unlock()
 	}
 	return refused, err
 }
@@ -302,12 +323,18 @@ func (l *Local) collect() bool {
 		return false
 	}
 	l.sequence++
-	a := &api.Aggregate{Experiment: l.name, Source: l.source, Sequence: l.sequence}
-	for _, s := range l.sums {
-		a.Items = append(a.Items, *s)
-	}
+	l.pending = &api.Aggregate{Experiment: l.name, Source: l.source, Sequence: l.sequence, Items: l.items()}
 	l.sums = map[sumKey]*api.AggregateItem{}
-	slices.SortFunc(a.Items, func(x, y api.AggregateItem) int {
+	return true
+}
+
+// items returns the sums in the order of versions, held back last, and arms. The caller holds mu.
+func (l *Local) items() []api.AggregateItem {
+	var out []api.AggregateItem
+	for _, s := range l.sums {
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(x, y api.AggregateItem) int {
 		switch {
 		case x.Version != y.Version:
 			return cmp.Compare(x.Version, y.Version)
@@ -316,13 +343,13 @@ func (l *Local) collect() bool {
 		}
 		return strings.Compare(x.Arm, y.Arm)
 	})
-	l.pending = a
-	return true
+	return out
 }
 
-// Close ends the goroutines and sends the remaining sums, retrying until ctx ends.
+// Close ends the goroutines and sends the remaining sums, retrying until ctx ends. What was not
+// sent stays in the outbox, if there is one.
 func (l *Local) Close(ctx context.Context) error {
 	l.stop()
 	l.done.Wait()
-	return l.Flush(ctx)
+	return errors.Join(l.Flush(ctx), l.keep())
 }

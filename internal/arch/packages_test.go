@@ -61,8 +61,8 @@ var light = map[string][]string{
 		"internal/strictjson", "internal/vec", "internal/words", "policy",
 	},
 	"client": {
-		".", "api", "internal/compensated", "internal/named", "internal/portable", "internal/random",
-		"internal/strictjson", "internal/vec", "internal/words", "policy",
+		".", "api", "internal/atomicfile", "internal/compensated", "internal/named", "internal/portable",
+		"internal/random", "internal/strictjson", "internal/vec", "internal/words", "policy",
 	},
 }
 

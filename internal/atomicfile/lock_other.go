@@ -15,3 +15,6 @@ func lock(*os.File) error { return errors.ErrUnsupported }
 
 // removeDead removes nothing: whether the process runs is unknown.
 func removeDead(path string, _ bool) error { return errAlive(path, errors.ErrUnsupported) }
+
+// held reports nothing, as there are no locks.
+func held(*os.File) bool { return false }

@@ -60,3 +60,8 @@ func removeDead(path string, dir bool) error {
 	}
 	return os.Remove(path)
 }
+
+// held reports whether another process holds the lock of a file, and else takes it.
+func held(f *os.File) bool {
+	return errors.Is(flock(f, syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
