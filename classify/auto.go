@@ -3,11 +3,8 @@ package classify
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
-
-	"github.com/noregret/noregret"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -90,8 +87,10 @@ const (
 
 // The sizes of the search.
 const (
-	// leastRowsOfLabel is the number of rows that every label needs.
-	leastRowsOfLabel = 40
+	// leastRowsOfLabel is the number of rows that every label needs, and fewRowsOfLabel that up to
+	// which the rows are divided into folds repeatedly.
+	leastRowsOfLabel = 10
+	fewRowsOfLabel   = 60
 	// mostSearchRows and mostSearchNumbers bound the rows that candidates are compared on.
 	mostSearchRows    = 32_000
 	mostSearchNumbers = 4 << 20
@@ -142,6 +141,15 @@ func (o Options) searches(d Data) bool {
 	return !slices.ContainsFunc(part.Labels, func(l LabelCount) bool {
 		return l.Rows < leastRowsOfLabel || l.Weight == 0
 	})
+}
+
+// rarest is the number of rows of the rarest label, or of a label in the mean if the measure counts
+// a class without a right prediction as nothing more than that.
+func (a *autoFit) rarest() int64 {
+	if averageOf(a.opt.Measure).Of != nil {
+		return a.part.Rows / int64(len(a.part.Labels))
+	}
+	return slices.MinFunc(a.part.Labels, func(x, y LabelCount) int { return cmp.Compare(x.Rows, y.Rows) }).Rows
 }
 
 // plain reports whether all settings of a learner have their defaults.
@@ -360,301 +368,24 @@ func isBatch(name string) bool {
 // usual is the algorithm that has the measure as its objective.
 func (a *autoFit) usual() string { return DefaultAlgorithm(a.data.Task, a.opt.Measure) }
 
-// complexity orders recipes: by their features, and those with the same by their algorithm, that of
-// the measure first.
+// complexity orders recipes: by their features, those with the same by their algorithm, that of the
+// measure first, and then by their scale, the standard one first.
 func (a *autoFit) complexity(r recipe) int {
 	n := 0
 	switch r.features.columns {
 	case "log":
-		n = 2
-	case "rank":
 		n = 4
+	case "rank":
+		n = 8
 	}
 	if r.features.products {
-		n += 6
+		n += 12
 	}
 	if r.algorithm != a.usual() {
+		n += 2
+	}
+	if r.scale != scaleStandard {
 		n++
 	}
 	return n
-}
-
-// finish chooses among the candidates of the last comparison, trains the chosen one on all rows and
-// says how.
-func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
-	slices.SortStableFunc(all, func(x, y recipe) int { return cmp.Compare(a.complexity(x), a.complexity(y)) })
-	choices := a.choices(all, on)
-	at := a.report(all, choices, on)
-	c := &choices[at]
-	offsets := c.result.offsets
-	whole, err := a.onAllRows(c.recipe, on)
-	if err != nil {
-		return nil, err
-	}
-	var figures *ModelFigures
-	if whole == nil {
-		figures = on.figures(a, a.nested(choices, on), chosenErrors)
-	} else {
-		result := whole.results[c.recipe]
-		d := result.plain
-		if c.tuned {
-			d, offsets = *result.tuned, result.offsets
-		}
-		figures, on = whole.figures(a, d, chosenErrors), whole
-	}
-	r, err := a.trainChosen(c, offsets)
-	if err != nil {
-		return nil, err
-	}
-	cost := &a.out.Cost
-	cost.Steps += r.Steps
-	cost.TrainingSteps = a.price.trainingSteps
-	cost.Trainings, cost.Budget = a.work/a.price.training, a.budget/a.price.training
-	r.Search, r.Figures = &a.out, figures
-	if r.Calibration == nil && !c.recipe.own {
-		r.Calibration = a.calibrated(c.recipe, on)
-	}
-	return r, nil
-}
-
-// calibrated returns the calibrations by the cross-fitted scores of a recipe, nil if they cannot be
-// had.
-func (a *autoFit) calibrated(r recipe, on *comparedOn) []Calibration {
-	if a.opt.Calibration == CalibrationNone {
-		return nil
-	}
-	scores := on.results[r].scores
-	var out []Calibration
-	for k := range a.data.Task.outputs(len(a.data.Labels)) {
-		examples := make([]Scored, len(scores))
-		for i, z := range scores {
-			examples[i] = Scored{Score: z[k], Weight: on.weight[i], Positive: on.truth[i] == k}
-		}
-		if a.data.Task == Binary {
-			return calibrationOf(examples, a.opt.Calibration, sourceCrossFitted)
-		}
-		c, ok := newCalibration(examples, a.opt.Calibration, sourceCrossFitted)
-		if !ok {
-			return nil
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// report lists all candidates with their results and returns the index of the choice.
-func (a *autoFit) report(all []recipe, choices []choiceOf, on *comparedOn) int {
-	picked := a.pick(choices, on, -1)
-	for i := range choices {
-		if i == picked.at {
-			a.out.Chosen = len(a.out.Tried)
-		}
-		behind, se := picked.behind[i], picked.se[i]
-		a.tried(&choices[i], on.rows, &behind, &se)
-	}
-	for _, r := range all {
-		c, ok := a.results[r]
-		if !ok || c.on == on {
-			continue
-		}
-		x := choiceOf{r, c.result, false, c.result.plain} // it did not reach the last comparison
-		if c.result.tuned != nil && c.result.better() != c.result.plain.value {
-			x.tuned, x.decided = true, *c.result.tuned
-		}
-		a.tried(&x, c.on.rows, nil, nil)
-	}
-	return picked.at
-}
-
-// onAllRows cross-fits the chosen recipe with two folds of all rows, if the comparison had only a
-// part of them and the budget allows it; else it returns nil.
-func (a *autoFit) onAllRows(r recipe, on *comparedOn) (*comparedOn, error) {
-	n := a.part.Rows
-	if on.rows >= n || n > mostBatchRows || !a.fits(r) {
-		return nil, nil
-	}
-	price := a.cost([]recipe{r}, 2, leastChosenIterations, n)
-	if a.work+price+a.lastPrice(r, leastChosenIterations) > a.budget {
-		return nil, nil
-	}
-	whole, err := a.comparison(a.data, 2, leastChosenIterations)
-	if err != nil {
-		return nil, err
-	}
-	a.work += price
-	_, err = a.compare([]recipe{r}, whole)
-	return whole, err
-}
-
-// lastPrice is the price of training a recipe on all rows.
-func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
-	p := &a.price
-	columns, nonZeros := p.width(r.features)
-	load := float64(p.rows * loadNumber * nonZeros)
-	switch {
-	case isBatch(r.algorithm) && a.part.Rows <= mostBatchRows:
-		return load + float64(p.rows*float64(iterations)*p.visit(columns, nonZeros))
-	case r.algorithm == costSearch:
-		passes := float64(max(1, defaultPasses(a.part.Rows, 1)/5))
-		return float64(p.rows * 19 * passes * p.step(nonZeros))
-	}
-	return float64(p.training * p.step(nonZeros) / p.step(p.nonZeros))
-}
-
-// trainChosen trains the choice on all rows: batch algorithms with as many iterations as the budget
-// leaves.
-func (a *autoFit) trainChosen(c *choiceOf, offsets []float64) (*Result, error) {
-	iterations := leastChosenIterations
-	for iterations < chosenIterations && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
-		iterations += iterations / 4
-	}
-	own := a.lastPrice(c.recipe, iterations)
-	a.work += own
-	a.out.Cost.Own = own / a.price.training
-	t, err := newTransform(a.ctx, a.data, c.recipe.features, a.price.products)
-	if err != nil {
-		return nil, err
-	}
-	batch, large := isBatch(c.recipe.algorithm), a.part.Rows > mostBatchRows
-	var r *Result
-	if batch && !large && a.fits(c.recipe) {
-		r, err = a.trainInMemory(t, c.recipe, iterations)
-	} else {
-		r, err = a.trainByFit(t, c, iterations)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.Transform = t
-	if c.tuned && !(batch && large) {
-		for k := range r.Models {
-			r.Models[k].Threshold += offsets[k]
-		}
-		if a.data.Task == Binary {
-			r.History[r.Chosen].Threshold = r.Models[0].Threshold
-		}
-	}
-	return r, nil
-}
-
-// fits reports whether all rows with the features of a recipe fit in memory.
-func (a *autoFit) fits(r recipe) bool {
-	columns, nonZeros := a.price.width(r.features)
-	return a.price.rows*min(columns, 2*nonZeros) <= mostDesignNumbers
-}
-
-// trainInMemory trains a batch algorithm on all rows.
-func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result, error) {
-	m, err := newMappedMoments(a.ctx, a.data, t)
-	if err != nil {
-		return nil, err
-	}
-	dim := a.data.Set.Info().Dim
-	if t != nil {
-		dim = t.Features()
-	}
-	scaling := m.scaled(r.scale, dim)
-	x, err := newDesign(a.ctx, a.data, t, m, scaling)
-	if err != nil {
-		return nil, err
-	}
-	solved, err := a.solve(x, r, iterations)
-	if err != nil {
-		return nil, err
-	}
-	models := x.models(solved.w, max(1, dim))
-	if r.algorithm == "omma" {
-		models[0].Intercept -= a.ommaThreshold(x, solved.w, x.biases(solved.w, 1, 1))
-	}
-	steps := int64(solved.passes) * int64(x.rows)
-	return &Result{
-		Task: a.data.Task, Models: models, Algorithm: r.algorithm, Folds: 1, Train: a.part,
-		Holdout: Part{Labels: make([]LabelCount, len(a.part.Labels))}, Scaling: scaling, Passes: solved.passes,
-		StepScale: 1, StepScales: []float64{1}, Steps: steps,
-		History: []HistoryEntry{{
-			Candidate: fmt.Sprintf("iteration %d", solved.iterations), Examples: steps, StepScale: 1,
-		}},
-	}, nil
-}
-
-// trainByFit trains a choice on all rows as its algorithm does by name, or by its counterpart that
-// makes one step an example where there are too many rows.
-func (a *autoFit) trainByFit(t *Transform, c *choiceOf, iterations int) (*Result, error) {
-	mapped, err := a.data.transformed(t)
-	if err != nil {
-		return nil, err
-	}
-	o, err := a.options(a.ctx, c.recipe, mapped)
-	if err != nil {
-		return nil, err
-	}
-	o.most, o.Progress, o.Folds, o.Calibration = iterations, a.opt.Progress, nil, a.opt.Calibration
-	if !isBatch(c.recipe.algorithm) || a.part.Rows <= mostBatchRows {
-		return Fit(a.ctx, mapped, o)
-	}
-	o = a.bySteps(o, c)
-	r, err := Fit(a.ctx, mapped, o)
-	if err == nil {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s was compared on a part of the rows; there are more than %d, "+
-			"so %s is trained on all of them", c.recipe.algorithm, mostBatchRows, o.Algorithm))
-	}
-	return r, err
-}
-
-// bySteps replaces a batch algorithm by its counterpart that makes one step an example.
-func (a *autoFit) bySteps(o Options, c *choiceOf) Options {
-	lambda := o.Config.Lambda
-	o.Config.Lambda, o.most, o.Holdout = 0, 0, nil
-	switch {
-	case a.data.Task == Multiclass:
-		o.Algorithm = a.usual()
-	case c.recipe.algorithm == "logistic-balanced":
-		o.Algorithm = "sgd-balanced"
-	default:
-		o.Algorithm, o.Config.Lambda = "sgd-logistic", lambda
-	}
-	if a.data.Task == Binary && (c.tuned || c.recipe.algorithm == "omma") {
-		o.Threshold = ThresholdTuned
-	}
-	return o
-}
-
-// describe returns the line of a candidate.
-func (a *autoFit) describe(c *choiceOf, rows int64, behind, se *float64) TriedRecipe {
-	threshold := "zero"
-	switch {
-	case c.tuned:
-		threshold = "tuned"
-	case c.recipe.own:
-		threshold = "own"
-	}
-	v := c.decided.value
-	return TriedRecipe{
-		Features: c.recipe.features.String(), Scale: c.recipe.scale, Algorithm: c.recipe.algorithm,
-		Lambda: c.recipe.lambda, Threshold: threshold, Rows: rows, Value: finite(&v), Behind: behind, StandardError: se,
-	}
-}
-
-func (a *autoFit) tried(c *choiceOf, rows int64, behind, se *float64) {
-	a.out.Tried = append(a.out.Tried, a.describe(c, rows, finite(behind), finite(se)))
-}
-
-// check returns an error of code bad_input for a search that cannot have been.
-func (s *ModelSearch) check() error {
-	if s == nil {
-		return nil
-	}
-	c := &s.Cost
-	if c.Steps < 0 || c.TrainingSteps < 0 || !allFinite(c.Trainings, c.Budget, c.Own) ||
-		s.Chosen < 0 || s.Chosen >= len(s.Tried) {
-		return noregret.BadInputf("search", "the candidate chosen is %d of %d and the cost %+v, want one of the "+
-			"candidates and finite numbers", s.Chosen, len(s.Tried), *c)
-	}
-	for i, t := range s.Tried {
-		v := []*float64{t.Value, t.Behind, t.StandardError, &t.Lambda}
-		if slices.ContainsFunc(v, func(x *float64) bool { return x != nil && finite(x) == nil }) {
-			return noregret.BadInputf(fmt.Sprintf("search.tried[%d]", i), "a number is not finite")
-		}
-	}
-	return nil
 }

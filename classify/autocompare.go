@@ -4,43 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
-
-	"golang.org/x/sync/errgroup"
 )
-
-// comparedOn is a part of the rows with its folds, and the results of the candidates on it.
-type comparedOn struct {
-	rows       int64
-	iterations int
-	folds      []fold
-	truth      []int // the label of each row: with Binary 0 for the positive one and 1 for others
-	weight     []float64
-	ends       []int // the end of each fold's rows
-	results    map[recipe]*crossFitted
-}
-
-// fold is a division of the rows with what the candidates share.
-type fold struct {
-	train, test Data
-	mapped      map[features]*mappedFold
-}
-
-// mappedFold holds what follows from the features that one map makes of a fold's rows to train on.
-type mappedFold struct {
-	fold      *fold
-	transform *Transform
-	moments   *mappedMoments
-	scales    map[string]*scaledFold
-}
-
-// scaledFold holds the rows of a fold on one scale.
-type scaledFold struct{ train, test *design }
 
 // comparedResult is the result of a candidate with the comparison that it is of.
 type comparedResult struct {
@@ -50,7 +18,7 @@ type comparedResult struct {
 
 // crossFitted is the result of a candidate on a part of the rows.
 type crossFitted struct {
-	scores  [][]float64 // of each row by the model of its fold, less the model's thresholds
+	scores  [][]float64 // of each entry by the model of its fold, less the model's thresholds
 	plain   decided
 	tuned   *decided // nil if the threshold is not tuned
 	offsets []float64
@@ -71,167 +39,6 @@ func (r *crossFitted) better() float64 {
 		v = r.tuned.value
 	}
 	return v
-}
-
-// baseRows is the number of rows that candidates are compared on at most.
-func (a *autoFit) baseRows() int64 {
-	byNumbers := int64(mostSearchNumbers / max(1, a.price.nonZeros))
-	return min(a.part.Rows, mostSearchRows, max(leastFirst, byNumbers))
-}
-
-// draw draws a part of the rows, in memory: half of them in equal parts for the labels, as far as
-// these have so many, the others by the labels' shares. Weights keep the labels' sums of weights.
-func (a *autoFit) draw(d Data, name string, rows int64) (Data, error) {
-	part, err := d.sizes()
-	if err != nil {
-		return d, err
-	}
-	info := d.Set.Info()
-	if rows >= part.Rows {
-		return d, nil
-	}
-	left, want := make([]int64, len(part.Labels)), make([]int64, len(part.Labels))
-	equal, others, free := rows/int64(2*len(part.Labels)), int64(0), rows
-	for k, l := range part.Labels {
-		left[k], want[k] = l.Rows, min(l.Rows, equal)
-		free -= want[k]
-		others += l.Rows - want[k]
-	}
-	factor := make([]float64, len(part.Labels))
-	for k, l := range part.Labels {
-		want[k] += int64(float64(free) * float64(l.Rows-want[k]) / float64(max(1, others)))
-		factor[k] = float64(l.Rows) / float64(max(1, want[k])) * float64(rows) / float64(part.Rows)
-	}
-	names := make([]string, len(info.Labels))
-	for i, l := range info.Labels {
-		names[i] = l.Name
-	}
-	b, err := dataset.NewBuilder(info.Dim, names...)
-	if err != nil {
-		return d, err
-	}
-	rng := random.New(a.opt.Seed, "auto/"+name)
-	err = d.read(a.ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
-		k := d.labelIndex(class)
-		take := left[k] > 0 && rng.Int64N(left[k]) < want[k]
-		left[k]--
-		if !take {
-			return nil
-		}
-		want[k]--
-		return b.Add(index, value, int(class), float64(weight*factor[k]))
-	})
-	if err != nil {
-		return d, err
-	}
-	set, err := b.Set()
-	if err != nil {
-		return d, err
-	}
-	return d.withSet(set), nil
-}
-
-// rung is a comparison of recipes on as many rows as the price allows. Large ones have three folds
-// for five.
-func (a *autoFit) rung(base Data, name string, folds, iterations int, recipes []recipe, price float64,
-	least, most int64,
-) (*comparedOn, error) {
-	most = min(most, base.Set.Info().Rows)
-	least = min(least, most)
-	rows := a.rowsFor(price, recipes, folds, iterations, least, most)
-	if folds > 3 && (rows < most || rows > mostFiveFolds) {
-		folds = 3
-		rows = a.rowsFor(price, recipes, folds, iterations, least, most)
-	}
-	d, err := a.draw(base, name, rows)
-	if err != nil {
-		return nil, err
-	}
-	a.work += a.cost(recipes, folds, iterations, d.Set.Info().Rows)
-	return a.comparison(d, folds, iterations)
-}
-
-// mostFiveFolds is the number of rows up to which there are five folds.
-const mostFiveFolds = 6_000
-
-// comparison divides rows into folds.
-func (a *autoFit) comparison(d Data, folds, iterations int) (*comparedOn, error) {
-	c := &comparedOn{rows: d.Set.Info().Rows, iterations: iterations, results: map[recipe]*crossFitted{}}
-	views, err := d.Set.Folds(a.opt.Seed, "auto", folds)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range views {
-		f := fold{train: d.withSet(v.Rest), test: d.withSet(v.Part), mapped: map[features]*mappedFold{}}
-		err := f.test.read(a.ctx, func(_ []uint32, _ []float32, class uint16, weight float64) error {
-			c.truth, c.weight = append(c.truth, d.labelIndex(class)), append(c.weight, weight)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		c.folds, c.ends = append(c.folds, f), append(c.ends, len(c.truth))
-	}
-	return c, nil
-}
-
-// prepare makes what the recipes share: the features of each fold, and these on each scale.
-func (c *comparedOn) prepare(a *autoFit, recipes []recipe) error {
-	group, ctx := errgroup.WithContext(a.ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range c.folds {
-		f := &c.folds[i]
-		for _, r := range recipes {
-			if f.mapped[r.features] == nil {
-				m := &mappedFold{fold: f, scales: map[string]*scaledFold{}}
-				f.mapped[r.features] = m
-				group.Go(func() error { return m.make(ctx, r.features, a.price.products) })
-			}
-		}
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	group, ctx = errgroup.WithContext(a.ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range c.folds {
-		for _, r := range recipes {
-			m := c.folds[i].mapped[r.features]
-			if isBatch(r.algorithm) && m.scales[r.scale] == nil {
-				s := new(scaledFold)
-				m.scales[r.scale] = s
-				group.Go(func() error { return s.make(ctx, m, r.scale) })
-			}
-		}
-	}
-	return group.Wait()
-}
-
-// make makes the features of a fold from its rows to train on.
-func (m *mappedFold) make(ctx context.Context, by features, products int) (err error) {
-	if m.transform, err = newTransform(ctx, m.fold.train, by, products); err != nil {
-		return err
-	}
-	m.moments, err = newMappedMoments(ctx, m.fold.train, m.transform)
-	return err
-}
-
-// dim is the number of features after the map.
-func (m *mappedFold) dim() int {
-	if m.transform != nil {
-		return m.transform.Features()
-	}
-	return max(1, m.fold.train.Set.Info().Dim)
-}
-
-// make puts the rows of a fold on a scale.
-func (s *scaledFold) make(ctx context.Context, m *mappedFold, scale string) (err error) {
-	scaling := m.moments.scaled(scale, m.dim())
-	if s.train, err = newDesign(ctx, m.fold.train, m.transform, m.moments, scaling); err != nil {
-		return err
-	}
-	s.test, err = s.train.like(ctx, m.fold.test, m.transform, m.dim())
-	return err
 }
 
 // options are those of a fit of a recipe on data with its features, with no held-out part unless
@@ -385,13 +192,12 @@ func (a *autoFit) decide(out *crossFitted, r recipe, on *comparedOn) {
 		return
 	}
 	var tuned []int
-	from := 0
-	for _, to := range on.ends {
-		tuned = predict(tuned, from, to, a.tune(out.scores, on, from, to))
-		from = to
+	for k := range on.folds {
+		from, to := on.span(k)
+		tuned = predict(tuned, from, to, a.tune(out.scores, on, k))
 	}
 	d := a.counted(on, tuned)
-	out.tuned, out.offsets = &d, a.tune(out.scores, on, 0, 0)
+	out.tuned, out.offsets = &d, a.tune(out.scores, on, -1)
 }
 
 // decision is the label that follows from scores: with one of them 0 if it is above its threshold,
@@ -417,17 +223,17 @@ func (a *autoFit) labels() int { return a.data.Task.counted(len(a.data.Labels)) 
 
 // counted counts decisions.
 func (a *autoFit) counted(on *comparedOn, predicted []int) decided {
-	d := decided{predicted: predicted, cells: a.cells(on, predicted, 0, 0)}
+	d := decided{predicted: predicted, cells: a.cells(on, predicted, -1)}
 	d.value = a.value(a.opt.Measure, d.cells)
 	return d
 }
 
-// cells is the confusion of decisions of the rows outside from to to.
-func (a *autoFit) cells(on *comparedOn, predicted []int, from, to int) []float64 {
+// cells is the confusion of decisions of the rows outside a fold; -1 leaves none out.
+func (a *autoFit) cells(on *comparedOn, predicted []int, without int) []float64 {
 	n := a.labels()
 	cells := make([]float64, n*n)
 	for i, p := range predicted {
-		if i < from || i >= to {
+		if on.outside(without, i) {
 			cells[on.truth[i]*n+p] += on.weight[i]
 		}
 	}
@@ -451,13 +257,13 @@ func (a *autoFit) value(m measure.Objective, cells []float64) float64 {
 	return c.presentValue(m)
 }
 
-// tune returns the thresholds that are best for the rows outside from to to: for several classes
-// the best of multiples of the logarithms of their shares.
-func (a *autoFit) tune(scores [][]float64, on *comparedOn, from, to int) []float64 {
+// tune returns the thresholds that are best for the rows outside a fold: for several classes the
+// best of multiples of the logarithms of their shares.
+func (a *autoFit) tune(scores [][]float64, on *comparedOn, without int) []float64 {
 	if a.data.Task == Binary {
 		scored := make([]Scored, 0, len(scores))
 		for i, z := range scores {
-			if i < from || i >= to {
+			if on.outside(without, i) {
 				scored = append(scored, Scored{Score: z[0], Weight: on.weight[i], Positive: on.truth[i] == 0})
 			}
 		}
@@ -481,7 +287,7 @@ func (a *autoFit) tune(scores [][]float64, on *comparedOn, from, to int) []float
 		}
 		clear(cells)
 		for i, z := range scores {
-			if i < from || i >= to {
+			if on.outside(without, i) {
 				cells[on.truth[i]*n+decision(z, thresholds)] += on.weight[i]
 			}
 		}

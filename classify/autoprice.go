@@ -124,22 +124,26 @@ func (a *autoFit) usualSteps() (float64, error) {
 func searchPasses(rows int64) int { return int(min(50, max(10, 100_000/rows))) }
 
 // cost is the price of comparing recipes on rows.
-func (a *autoFit) cost(recipes []recipe, folds, iterations int, rows int64) float64 {
+func (a *autoFit) cost(recipes []recipe, by division, iterations, rows int) float64 {
 	p := &a.price
 	total := 0.0
 	var seen []features
-	train := float64(rows * int64(folds-1))
+	train := float64(rows * (by.folds - 1) * by.repeats)
 	for _, r := range recipes {
 		columns, nonZeros := p.width(r.features)
 		if !slices.Contains(seen, r.features) {
 			seen = append(seen, r.features)
-			total += float64(float64(rows) * float64(folds) * loadNumber * nonZeros)
+			total += float64(float64(rows) * float64(by.folds*by.repeats) * loadNumber * nonZeros)
 		}
 		if isBatch(r.algorithm) {
 			total += float64(train * float64(iterations) * p.visit(columns, nonZeros))
 			continue
 		}
-		total += float64(train * a.onlinePasses(r.algorithm, searchPasses(rows)) * p.step(nonZeros))
+		own := 1.0
+		if r.own && a.rarest() < fewRowsOfLabel {
+			own = defaultFolds - 1 // the threshold of each model is cross-fitted
+		}
+		total += float64(train * own * a.onlinePasses(r.algorithm, searchPasses(int64(rows))) * p.step(nonZeros))
 	}
 	return total
 }
@@ -162,9 +166,9 @@ const costSearch = "cost-search"
 
 // rowsFor is the largest number of rows, in steps of a quarter from least to most, on which
 // recipes can be compared at the given price.
-func (a *autoFit) rowsFor(price float64, recipes []recipe, folds, iterations int, least, most int64) int64 {
+func (a *autoFit) rowsFor(price float64, recipes []recipe, by division, iterations, least, most int) int {
 	rows := least
-	for rows < most && a.cost(recipes, folds, iterations, rows+rows/4) <= price {
+	for rows < most && a.cost(recipes, by, iterations, rows+rows/4) <= price {
 		rows += rows / 4
 	}
 	return min(rows, most)

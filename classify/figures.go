@@ -92,13 +92,13 @@ func CrossFigures(ctx context.Context, data Data, opt Options) (*ModelFigures, e
 	if a.part.Rows < 2_000 {
 		folds = 3
 	}
-	on, err := a.comparison(d, folds, 0)
+	on, err := a.comparison(d, division{folds, 1}, 0)
 	if err != nil {
 		return nil, err
 	}
 	opt.Progress, opt.Calibration = nil, CalibrationNone
 	if opt.Passes == nil {
-		opt.Passes = new(int(max(3, min(int64(defaultPasses(a.part.Rows, 1)), mostFigureSteps/on.rows))))
+		opt.Passes = new(int(max(3, min(int64(defaultPasses(a.part.Rows, 1)), mostFigureSteps/int64(on.rows)))))
 	}
 	predicted := make([][]int, folds)
 	group, ctx := errgroup.WithContext(ctx)
@@ -164,14 +164,13 @@ type picked struct {
 // pick chooses the first of the candidates that are within one standard error of the best, on the
 // rows outside a fold; -1 leaves none out.
 func (a *autoFit) pick(choices []choiceOf, on *comparedOn, without int) picked {
-	from, to := on.span(without)
 	value := make([]float64, len(choices))
 	influences := make([][]float64, len(choices))
 	best := 0
 	for i := range choices {
 		cells := choices[i].decided.cells
-		if from < to {
-			cells = a.cells(on, choices[i].decided.predicted, from, to)
+		if without >= 0 {
+			cells = a.cells(on, choices[i].decided.predicted, without)
 		}
 		value[i] = a.value(a.opt.Measure, cells)
 		influences[i] = a.influence(choices[i].decided.predicted, cells, on)
@@ -182,7 +181,7 @@ func (a *autoFit) pick(choices []choiceOf, on *comparedOn, without int) picked {
 	p := picked{at: best, behind: make([]float64, len(choices)), se: make([]float64, len(choices))}
 	for i := range choices {
 		p.behind[i] = value[best] - value[i]
-		p.se[i] = a.errorOfDifference(influences[best], influences[i], on, from, to)
+		p.se[i] = a.errorOfDifference(influences[best], influences[i], on, without)
 		if i < p.at && p.behind[i] <= p.se[i] {
 			p.at = i
 		}
@@ -190,12 +189,9 @@ func (a *autoFit) pick(choices []choiceOf, on *comparedOn, without int) picked {
 	return p
 }
 
-// span is the place of a fold's rows; of none for -1.
+// span is the place of a fold's entries.
 func (c *comparedOn) span(fold int) (from, to int) {
-	switch {
-	case fold < 0:
-		return 0, 0
-	case fold == 0:
+	if fold == 0 {
 		return 0, c.ends[0]
 	}
 	return c.ends[fold-1], c.ends[fold]
@@ -240,24 +236,24 @@ func (a *autoFit) slopes(m measure.Objective, cells []float64) []float64 {
 func (a *autoFit) influence(predicted []int, cells []float64, on *comparedOn) []float64 {
 	n := a.labels()
 	s := a.slopes(a.opt.Measure, cells)
-	out := make([]float64, len(predicted))
+	out := make([]float64, on.rows)
 	for i, p := range predicted {
-		out[i] = float64(on.weight[i] * s[on.truth[i]*n+p])
+		out[on.row[i]] += float64(on.weight[i] * s[on.truth[i]*n+p])
 	}
 	return out
 }
 
 // errorOfDifference is the standard error of the difference of the measures of two candidates'
-// decisions for the rows outside from to to, of which the numbers of each label are given.
-func (a *autoFit) errorOfDifference(x, y []float64, on *comparedOn, from, to int) float64 {
+// decisions for the rows outside a fold, of which the numbers of each row are given.
+func (a *autoFit) errorOfDifference(x, y []float64, on *comparedOn, without int) float64 {
 	n := a.labels()
 	sum, squares, rows := make([]float64, n), make([]float64, n), make([]float64, n)
-	for i := range x {
-		if i >= from && i < to {
+	for i, row := range on.row[:on.rows] { // the first division has each row once
+		if !on.outside(without, i) {
 			continue
 		}
 		k := on.truth[i]
-		d := x[i] - y[i]
+		d := x[row] - y[row]
 		sum[k] += d
 		squares[k] += float64(d * d)
 		rows[k]++
@@ -288,7 +284,7 @@ func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigure
 	if !slices.Contains(names, a.opt.Measure.Name()) {
 		names = append([]string{a.opt.Measure.Name()}, names...)
 	}
-	out := &ModelFigures{Rows: c.rows, Folds: len(c.folds), Values: []Figure{}}
+	out := &ModelFigures{Rows: int64(c.rows), Folds: len(c.folds), Values: []Figure{}}
 	for _, name := range names {
 		m, err := a.data.Task.Measure(name)
 		if err != nil {
@@ -312,7 +308,7 @@ func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) 
 	rows, weight := make([]float64, n), make([]float64, n)
 	for i := range d.predicted {
 		k := on.truth[i]
-		rows[k]++
+		rows[k] += 1 / float64(on.repeats)
 		weight[k] += on.weight[i]
 	}
 	variance := 0.0

@@ -73,7 +73,12 @@ func (s *Set) Split(seed uint64, stream string, fraction float64, stratify bool)
 }
 
 // Fold is one of the divisions that [Set.Folds] makes: Part, and Rest with all other rows.
-type Fold struct{ Rest, Part *Set }
+type Fold struct {
+	Rest, Part *Set
+	// Rows has the rows of Part by their numbers in the row order of the set that was divided. It
+	// must not be changed.
+	Rows *Bits
+}
 
 // Folds divides the rows at random into k parts. Among the rows of each label (rows without one
 // count as one more label) the sizes of the parts differ by at most one. Every row is in the Part
@@ -87,8 +92,8 @@ func (s *Set) Folds(seed uint64, stream string, k int) ([]Fold, error) {
 	}
 	folds, in, out := make([]Fold, k), make([]*Bits, k), make([]*Bits, k)
 	for j := range folds {
-		folds[j] = Fold{Rest: s.viewOf(nil), Part: s.viewOf(nil)}
 		in[j], out[j] = newBits(s.info.Rows), newBits(s.info.Rows)
+		folds[j] = Fold{Rest: s.viewOf(nil), Part: s.viewOf(nil), Rows: in[j]}
 	}
 	rng := random.New(seed, "dataset/folds/"+stream)
 	// A label's rows are dealt out in rounds of k, each in an order of its own.

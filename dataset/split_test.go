@@ -115,6 +115,15 @@ func TestFolds(t *testing.T) {
 				rt.Fatalf("fold %d of %d has %d of %d positives and %d rows of %d", j, k, p, positives, len(part),
 					len(all))
 			}
+			var numbered []int
+			for i, id := range all {
+				if f.Rows.Get(int64(i)) {
+					numbered = append(numbered, id)
+				}
+			}
+			if !slices.Equal(numbered, part) {
+				rt.Fatalf("fold %d: Rows has %v, want %v", j, numbered, part)
+			}
 			parts = append(parts, part...)
 		}
 		slices.Sort(parts)

@@ -1,0 +1,127 @@
+package classify
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
+)
+
+// fewRings are rings with so many rows in the outer one, the positive class, of n rows.
+func fewRings(t *testing.T, n, positives int) Data {
+	t.Helper()
+	d := rings(t, 4*n, 2)
+	b, err := dataset.NewBuilder(3, "1", "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.read(context.Background(), func(index []uint32, value []float32, class uint16, _ float64) error {
+		switch {
+		case class == 1 && positives > 0:
+			positives--
+			return b.Add(index, value, 0, 1)
+		case class == 0 && n > 0:
+			n--
+			return b.Add(index, value, 1, 1)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = NewData(set, Binary); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// With few rows of a class the candidates are compared by repeated folds, so that auto still finds
+// the squares; with very few it is the usual algorithm.
+func TestAutoFewRows(t *testing.T) {
+	f1 := measure.FBeta{B: 1}
+	d, fresh := fewRings(t, 400, 14), fewRings(t, 4000, 400)
+	m := autoModel(t, d, f1)
+	if m.Search == nil || m.Transform == nil || len(m.Transform.Products) == 0 {
+		t.Fatalf("14 rows of a class give %s with the features %+v", m.Algorithm, m.Transform)
+	}
+	if m.Figures.Rows != 414 || m.Figures.Folds != 15 {
+		t.Errorf("figures are of %d rows and %d models, want 414 and 15", m.Figures.Rows, m.Figures.Folds)
+	}
+	c, err := Evaluate(context.Background(), fresh, m.Classifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, got := m.Figures.Of("f1"), c.Value(f1); !(f.Low < got && got < f.High) || f.High-f.Low < 0.1 {
+		t.Errorf("the figure is %+v, new rows give %.3f", f, got)
+	}
+	opt := Options{Algorithm: Auto, Measure: f1}
+	if !opt.searches(fewRings(t, 400, leastRowsOfLabel)) || opt.searches(fewRings(t, 400, leastRowsOfLabel-1)) {
+		t.Errorf("want a search from %d rows of a class on", leastRowsOfLabel)
+	}
+}
+
+// Divided several times, every row has one entry in each division, with an equal part of its
+// weight; outside a fold there is none of its rows' entries, whichever division they are of.
+func TestRepeatedFolds(t *testing.T) {
+	d := sparseRows(t, 100, 6, Binary, "0", "1")
+	a := &autoFit{ctx: context.Background(), data: d, opt: Options{Seed: 1, Measure: measure.FBeta{B: 1}}}
+	on, err := a.comparison(d, division{4, 3}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weight, entries := make([]float64, 100), make([]int, 100)
+	for i, row := range on.row {
+		weight[row] += on.weight[i]
+		entries[row]++
+		if on.truth[i] == int(row)%2 { // the class "1" is the positive one
+			t.Fatalf("entry %d of row %d has label %d", i, row, on.truth[i])
+		}
+	}
+	for row, w := range weight {
+		if entries[row] != 3 || math.Abs(w-float64(1+row%3)) > 1e-12 {
+			t.Fatalf("row %d has %d entries of weight %v", row, entries[row], w)
+		}
+	}
+	for k := range on.folds {
+		from, to := on.span(k)
+		mine := map[int32]bool{}
+		for _, row := range on.row[from:to] {
+			mine[row] = true
+		}
+		for i, row := range on.row {
+			if on.outside(k, i) == mine[row] {
+				t.Fatalf("fold %d has row %d: %t; entry %d of it is outside: %t", k, row, mine[row], i, mine[row])
+			}
+		}
+	}
+	once, err := a.comparison(d, division{4, 1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Decisions that are equal in all divisions have the standard errors of one division.
+	both := [2][2]decided{}
+	for k, c := range []*comparedOn{once, on} {
+		for j := range both[k] {
+			predicted := make([]int, len(c.row))
+			for i, row := range c.row {
+				predicted[i] = min(1, int(row)%(5+j))
+			}
+			both[k][j] = a.counted(c, predicted)
+		}
+	}
+	se := func(c *comparedOn, d [2]decided) (of, difference float64) {
+		x, y := a.influence(d[0].predicted, d[0].cells, c), a.influence(d[1].predicted, d[1].cells, c)
+		return a.standardError(a.opt.Measure, d[0], c), a.errorOfDifference(x, y, c, -1)
+	}
+	one, difference := se(once, both[0])
+	got, gotDifference := se(on, both[1])
+	if math.Abs(got-one) > 1e-9 || math.Abs(gotDifference-difference) > 1e-9 || difference == 0 {
+		t.Errorf("standard errors %v and %v, with one division %v and %v", got, gotDifference, one, difference)
+	}
+}
