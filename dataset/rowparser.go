@@ -14,9 +14,9 @@ import (
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
-// RowParser parses the rows of requests by the schema of a model, by the same rules as [Open] parses
-// those of files. It has no goroutines and reuses its memory; the rows of one call do not depend on
-// earlier ones. It is not safe for concurrent use.
+// RowParser parses the rows of requests by the schema of a model, by the same rules as [Open]
+// parses those of files. It has no goroutines and reuses its memory; the rows of one call do not
+// depend on earlier ones. It is not safe for concurrent use.
 type RowParser struct {
 	opt    Options
 	parser parser
@@ -77,9 +77,9 @@ func NewRowParser(s *Schema, unseen Unseen) (*RowParser, error) {
 }
 
 // Lines parses text in the format of the schema, a row a line, except CSV. Blank lines and comments
-// are no rows. Labels may be missing and are not read. The error has the place "line:N" of the first
-// bad line. The block is valid until the next call; ignored is the number of values that were left
-// out because the schema lacks their feature.
+// are no rows. Labels may be missing and are not read. The error has the place "line:N" of the
+// first bad line. The block is valid until the next call; ignored is the number of values that were
+// left out because the schema lacks their feature.
 func (p *RowParser) Lines(text []byte) (b *Block, ignored int64, err error) {
 	if p.column != nil {
 		return nil, 0, noregret.BadInputf("", "rows of a model of CSV are JSON objects")
@@ -91,7 +91,8 @@ func (p *RowParser) Lines(text []byte) (b *Block, ignored int64, err error) {
 // Objects parses rows that are JSON objects: by the names of columns for a model of CSV, in which a
 // column that is left out or null is an empty cell and a number or text is the cell; as a line of
 // the file for one of JSON lines; and with the numbers of features as keys for one of svmlight. The
-// error has the place "rows[i]" of the first bad row, from 0. See [RowParser.Lines] for the results.
+// error has the place "rows[i]" of the first bad row, from 0. See [RowParser.Lines] for the
+// results.
 func (p *RowParser) Objects(rows []json.RawMessage) (b *Block, ignored int64, err error) {
 	p.text = p.text[:0]
 	for i, raw := range rows {

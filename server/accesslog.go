@@ -49,7 +49,7 @@ func noteToken(ctx context.Context, p *access.Principal) {
 }
 
 // observe returns a handler with the traces and the access log of the configuration.
-func (c *Config) observe(proxies access.Proxies, next http.Handler) http.Handler {
+func (c *Limits) observe(proxies access.Proxies, next http.Handler) http.Handler {
 	return traceRequests(c.Traces, logAccess(c.AccessLog, proxies, next))
 }
 

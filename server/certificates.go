@@ -74,7 +74,7 @@ func (c *Certificates) Present() *tls.Certificate {
 	return v
 }
 
-// Get is for [Config.GetCertificate].
+// Get is for [Limits.GetCertificate].
 func (c *Certificates) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.Present(), nil }
 
 // tlsConfig is TLS 1.2 with forward secrecy and authenticated encryption only (no CBC), or newer.

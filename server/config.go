@@ -2,13 +2,9 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
-	"log/slog"
 	"net/url"
 	"runtime"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dp"
@@ -21,6 +17,8 @@ import (
 
 // Config configures a service. Start from [DefaultConfig].
 type Config struct {
+	// Limits are what the service allows its clients.
+	Limits
 	// Data is the directory of the service: the log in "log", the token keys in "keys.json".
 	// Required.
 	Data string
@@ -32,28 +30,15 @@ type Config struct {
 	// NewKeys makes keys for a log with events whose keys are missing. Feedback for earlier
 	// decisions is then refused.
 	NewKeys bool
-	// GetCertificate returns the certificate of a connection with TLS, so that it can change while
-	// the service runs; nil means the one that Serve or Run is given. See [Certificates].
-	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Secrets are further files that only the owner should read, such as the key for TLS. New warns
 	// of each that others can read, and of the keys and the file of access tokens.
 	Secrets []string
-	// Tokens is the file of access tokens; "" means that everybody may do everything, which is
-	// allowed on a loopback address only. It is read again when it changes.
-	Tokens string
 	// Now is the clock. Nil means that of the machine, and its elapsed time for Elapsed.
 	Now func() time.Time
 	// Elapsed returns the time that has passed, whatever steps Now makes. With it the service goes
 	// on by the elapsed time when Now makes a step, and follows the step slowly. Nil means that Now
 	// is followed at once.
 	Elapsed func() time.Duration
-	// Logger gets neither secrets nor units. Nil means slog.Default().
-	Logger *slog.Logger
-	// AccessLog gets a line for each request: its identifier, client, token's name, route,
-	// experiment, status, size and time. Nil means none.
-	AccessLog *slog.Logger
-	// Traces makes a span of each request, except probes and those for metrics. Nil means none.
-	Traces trace.TracerProvider
 	// Tick is the time between two checks for rounds that may close, at least 1 ms.
 	Tick time.Duration
 	// SnapshotEvery is the number of events between snapshots, at least 1.
@@ -69,15 +54,6 @@ type Config struct {
 	// DeleteGrace is how long a deleted experiment is kept and can be restored, 0 to 10 years; 0
 	// deletes it for good.
 	DeleteGrace time.Duration
-	// MaxBody bounds a request's body in bytes, 1 KiB to 8 MiB.
-	MaxBody int64
-	// MaxItems bounds the units or items of a request, at least 1.
-	MaxItems int
-	// Rate bounds the requests per second of an access token, or of an address where there are
-	// none. Zero means no limit. Burst is the number of requests at once, at least 1 if there is a
-	// limit.
-	Rate  float64
-	Burst int
 	// MaxAnswer bounds the bytes of arms' values in the answer to one request, at least 1 KiB. One
 	// unit of one experiment is always answered.
 	MaxAnswer int
@@ -91,14 +67,6 @@ type Config struct {
 	// MaxReads bounds the number of heavy reads (reports, explanations, pages) that are computed at
 	// once, at least 1; others wait for at most RequestTime.
 	MaxReads int
-	// MaxConnections bounds the connections that are open at once, at least 1. It should leave some
-	// of the process's file descriptors to the log. MaxConnectionsPerAddress bounds those of one
-	// address (of IPv6, of one network of 64 bits), at least 1; trusted proxies are exempt.
-	MaxConnections           int
-	MaxConnectionsPerAddress int
-	// TrustedProxies are the addresses and networks of proxies whose X-Forwarded-For names the
-	// client.
-	TrustedProxies []string
 	// CORSOrigins are the origins whose pages may decide from a browser (OFREP and decide): exact
 	// ones as browsers write them, such as https://shop.example. With CORSFeedback they may also
 	// send exposures and feedback.
@@ -121,8 +89,6 @@ type Config struct {
 	// BackupPrivate allows GET /v1/backup although there are private experiments, whose raw
 	// feedback is in a backup.
 	BackupPrivate bool
-	// RequestTime bounds the time of a request, except long polls and streams, above 0.
-	RequestTime time.Duration
 
 	wall  func() time.Time // the machine's clock; set by resolve
 	clock *steadyClock     // set by resolve, nil where Now is followed at once
@@ -136,33 +102,25 @@ type Config struct {
 
 // DefaultConfig returns the defaults for a data directory: rounds are checked every 250 ms, a
 // snapshot is saved every 100,000 events or 32 MiB, events are kept for 90 days, and deleted
-// experiments for 7 days. A body has at
-// most 1 MiB, a request 10,000 units or items and 10 s, an answer 16 MiB. At once, 1,000 long
-// polls, 1,000 dashboards and 16 exports may be open, and half of the processors compute heavy
-// reads. The rate is not limited. A failed log is tried again for a minute before /livez fails.
-// Units that wait for feedback may use an eighth of the memory, and 16 times that on the disk.
-// Connections leave 128 file descriptors to the log, and one address has half of them.
+// experiments for 7 days. An answer has at most 16 MiB. At once, 1,000 long polls, 1,000 dashboards
+// and 16 exports may be open, and half of the processors compute heavy reads. A failed log is tried
+// again for a minute before /livez fails. Units that wait for feedback may use an eighth of the
+// memory, and 16 times that on the disk. The limits are those of [DefaultLimits].
 func DefaultConfig(data string) Config {
-	connections, open := roomForConnections(descriptorLimit()), max(machineMemory()/8, 1<<20)
+	open := max(machineMemory()/8, 1<<20)
 	return Config{
-		MaxConnections: connections, MaxConnectionsPerAddress: max(1, connections/2),
-		Data: data, Tick: 250 * time.Millisecond,
+		Limits: DefaultLimits(), Data: data, Tick: 250 * time.Millisecond,
 		SnapshotEvery: 100_000, SnapshotBytes: 32 << 20, Retain: 90 * 24 * time.Hour, DeleteGrace: 7 * 24 * time.Hour,
-		MaxBody: 1 << 20, MaxItems: 10_000, MaxAnswer: 16 << 20, MaxStreams: 1000, MaxExports: 16,
-		MaxReads:    max(1, runtime.GOMAXPROCS(0)/2),
-		RequestTime: 10 * time.Second, LogRetry: time.Minute,
+		MaxAnswer: 16 << 20, MaxStreams: 1000, MaxExports: 16,
+		MaxReads:   max(1, runtime.GOMAXPROCS(0)/2),
+		LogRetry:   time.Minute,
 		OpenMemory: open, OpenDisk: 16 * open, AlertWebhookFormat: string(alert.JSON),
 	}
 }
 
-// maxBody is the largest MaxBody.
-const maxBody = 8 << 20
-
 // Validate returns an error that names the first field out of its range.
 func (c Config) Validate() error {
-	bad := func(field string, v any, want string) error {
-		return noregret.Errorf(noregret.Usage, field, "%v: want %s", v, want)
-	}
+	bad := badField
 	switch {
 	case c.Data == "":
 		return bad("data", `""`, "a directory")
@@ -176,10 +134,6 @@ func (c Config) Validate() error {
 		return bad("retain", c.Retain, "a length of time above 0")
 	case c.DeleteGrace < 0 || int64(c.DeleteGrace) > experiment.MaxGrace:
 		return bad("delete grace", c.DeleteGrace, "a length of time up to 10 years, or 0 for none")
-	case c.MaxBody < 1<<10 || c.MaxBody > maxBody:
-		return bad("max body", c.MaxBody, "1024 to 8388608 bytes")
-	case c.MaxItems < 1:
-		return bad("max items", c.MaxItems, "at least 1")
 	case c.MaxAnswer < 1<<10:
 		return bad("max answer", c.MaxAnswer, "at least 1024 bytes")
 	case c.MaxStreams < 1:
@@ -188,22 +142,12 @@ func (c Config) Validate() error {
 		return bad("max exports", c.MaxExports, "at least 1")
 	case c.MaxReads < 1:
 		return bad("max reads", c.MaxReads, "at least 1")
-	case !(c.Rate >= 0) || c.Rate > 1e9:
-		return bad("rate", c.Rate, "requests a second, at least 0")
-	case c.Burst < 0 || c.Rate > 0 && c.Burst < 1:
-		return bad("burst", c.Burst, "at least 1 where the rate is limited")
 	case c.OpenMemory < 1<<20:
 		return bad("open memory", c.OpenMemory, "at least 1048576 bytes")
 	case c.OpenDisk < 0:
 		return bad("open disk", c.OpenDisk, "at least 0 bytes")
-	case c.MaxConnections < 1:
-		return bad("max connections", c.MaxConnections, "at least 1")
-	case c.MaxConnectionsPerAddress < 1:
-		return bad("max connections per address", c.MaxConnectionsPerAddress, "at least 1")
 	case c.LogRetry <= 0:
 		return bad("log retry", c.LogRetry, "a length of time above 0")
-	case c.RequestTime <= 0:
-		return bad("request time", c.RequestTime, "a length of time above 0")
 	}
 	if err := c.checkAlerts(); err != nil {
 		return err
@@ -214,8 +158,7 @@ func (c Config) Validate() error {
 	if _, err := access.ParseOrigins(c.CORSOrigins); err != nil {
 		return err
 	}
-	_, err := access.ParseProxies(c.TrustedProxies)
-	return err
+	return c.Limits.Validate()
 }
 
 // checkAlerts returns an error for settings of alerts that do not fit together.
@@ -248,9 +191,7 @@ func (c Config) resolve() (Config, error) {
 	if err := c.Validate(); err != nil {
 		return c, err
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Limits = c.Limits.resolve()
 	if c.Now == nil {
 		c.Now, c.Elapsed = time.Now, elapsedTime()
 	}

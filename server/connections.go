@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -30,8 +32,22 @@ type connections struct {
 // connectionCounts are what metrics show of connections.
 type connectionCounts struct{ open, refused atomic.Int64 }
 
+// Describe implements prometheus.Collector.
+func (c *connectionCounts) Describe(ch chan<- *prometheus.Desc) {
+	ch <- connectionsDesc
+	ch <- turnedAwayDesc
+}
+
+// Collect implements prometheus.Collector.
+func (c *connectionCounts) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
+
+func (c *connectionCounts) collect(to metricSink) {
+	to.gauge(connectionsDesc, float64(c.open.Load()))
+	to.counter(turnedAwayDesc, float64(c.refused.Load()))
+}
+
 // limitConnections returns the listener with the configured bounds.
-func limitConnections(l net.Listener, c *Config, counts *connectionCounts, proxies access.Proxies) *connections {
+func limitConnections(l net.Listener, c *Limits, counts *connectionCounts, proxies access.Proxies) *connections {
 	return &connections{
 		Listener: l, total: c.MaxConnections, address: c.MaxConnectionsPerAddress, proxies: proxies, counts: counts,
 		logger: c.Logger, by: map[string]int{},

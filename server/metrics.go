@@ -1,39 +1,27 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/alert"
-	"github.com/noregret/noregret/server/internal/web"
 )
 
 // metrics holds the metrics that /metrics serves.
 type metrics struct {
-	registry  *prometheus.Registry
-	requests  *prometheus.CounterVec
-	duration  *prometheus.HistogramVec
-	streams   *prometheus.HistogramVec
+	*httpMetrics
 	decisions *prometheus.CounterVec
 	items     *prometheus.CounterVec
-	limited   prometheus.Counter
 	snapshots prometheus.Counter
 	unsaved   prometheus.Counter
-
-	scrapes chan struct{} // holds a value for each answer that is being made
 
 	mu sync.Mutex
 	by map[string]*counters
@@ -46,18 +34,7 @@ type counters struct {
 
 func newMetrics() *metrics {
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "noregret_http_requests_total", Help: "Requests answered, by route and status.",
-		}, []string{"route", "code"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "noregret_http_request_duration_seconds", Help: "Time to answer a request, by route.",
-			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5},
-		}, []string{"route"}),
-		streams: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "noregret_http_stream_duration_seconds", Help: "How long polls and streams lasted, by route.",
-			Buckets: []float64{.1, 1, 5, 15, 30, 60, 300, 1800, 7200},
-		}, []string{"route"}),
+		httpMetrics: newHTTPMetrics(),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "noregret_decisions_total", Help: "Units decided for, by experiment.",
 		}, []string{"experiment"}),
@@ -66,10 +43,6 @@ func newMetrics() *metrics {
 			Help: "Items of feedback, exposures and aggregates, by kind and fate, but no feedback for " +
 				"private experiments.",
 		}, []string{"kind", "status"}),
-		limited: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "noregret_http_limited_total",
-			Help: "Requests refused by the limit of their rate.",
-		}),
 		snapshots: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "noregret_snapshots_total",
 			Help: "Snapshots of the state saved.",
@@ -78,26 +51,10 @@ func newMetrics() *metrics {
 			Name: "noregret_snapshot_failures_total",
 			Help: "Snapshots of the state that could not be saved, for example without room on the disk.",
 		}),
-		by: map[string]*counters{}, scrapes: make(chan struct{}, scrapes),
+		by: map[string]*counters{},
 	}
-	m.registry.MustRegister(
-		m.requests, m.duration, m.streams, buildInfo(), m.decisions, m.items, m.limited, m.snapshots,
-		m.unsaved,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	m.registry.MustRegister(m.decisions, m.items, m.snapshots, m.unsaved)
 	return m
-}
-
-// buildInfo is a gauge of 1 with the program's version as labels.
-func buildInfo() prometheus.Collector {
-	version := "unknown"
-	if b, ok := debug.ReadBuildInfo(); ok {
-		version = b.Main.Version
-	}
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "noregret_build_info", Help: "1, labelled with the program's version and that of Go.",
-		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
-	}, func() float64 { return 1 })
 }
 
 // of returns the counters of an experiment.
@@ -134,18 +91,9 @@ func (m *metrics) count(kind string, items []api.ItemResult, secret map[int]bool
 	}
 }
 
-// scrapes bounds the number of answers with metrics at once.
-const scrapes = 4
-
 // serve answers with the metrics; unless keep is nil, with those alone that have the label of an
 // experiment which keep returns true for. If public is set, only those of publicMetrics are shown.
 func (m *metrics) serve(w http.ResponseWriter, r *http.Request, keep func(name string) bool, public bool) error {
-	select {
-	case m.scrapes <- struct{}{}:
-		defer func() { <-m.scrapes }()
-	default:
-		return web.Unavailable(fmt.Errorf("%d answers with metrics are being made", scrapes))
-	}
 	var from prometheus.Gatherer = m.registry
 	if keep != nil || public {
 		from = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
@@ -161,8 +109,7 @@ func (m *metrics) serve(w http.ResponseWriter, r *http.Request, keep func(name s
 			return all, err
 		})
 	}
-	promhttp.HandlerFor(from, promhttp.HandlerOpts{}).ServeHTTP(w, r)
-	return nil
+	return m.answer(w, r, from)
 }
 
 // ofExperiments returns the metrics that have the label of an experiment which keep returns true
@@ -302,8 +249,7 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	ahead, steps := c.clock.ahead()
 	to.gauge(clockStepDesc, ahead.Seconds())
 	to.counter(clockStepsDesc, float64(steps))
-	to.gauge(connectionsDesc, float64(c.connections.open.Load()))
-	to.counter(turnedAwayDesc, float64(c.connections.refused.Load()))
+	c.connections.collect(to)
 	to.gauge(waitingDesc, float64(c.intake.waiting.Load()))
 	to.gauge(memoryDesc, float64(c.intake.memory+c.intake.disk))
 	if c.intake.pool != nil {

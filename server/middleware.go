@@ -18,14 +18,15 @@ import (
 
 // middleware holds what all routes share: metrics, access, limits and errors.
 type middleware struct {
-	config  *Config
+	config  *Limits
 	tokens  *access.Tokens
 	limiter *access.Limiter
 	proxies access.Proxies
 	cross   *http.CrossOriginProtection
+	listed  string // what lists the paths
 	origins access.Origins
 	streams *streamLimits
-	metrics *metrics
+	metrics *httpMetrics
 	// failures has the requests whose access token is not known.
 	failures *access.Failures
 	// mayUse reports whether a principal may use an experiment.

@@ -162,7 +162,7 @@ func (r *restore) read(ctx context.Context) error {
 			return err
 		}
 	}
-	largest := Config{MaxBody: maxBody}
+	largest := Config{Limits: Limits{MaxBody: maxBody}}
 	log, err := eventlog.Create(r.fs, LogDir(r.temp), r.info.First-1, largest.logOptions())
 	if err != nil {
 		return err

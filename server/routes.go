@@ -24,18 +24,21 @@ type router struct {
 	notFound http.Handler
 }
 
-// newRouter makes the router of the dashboard's routes and those of the API, each behind the
-// middleware.
+// newRouter makes the router of the dashboard's routes, unless d is nil, and those of the API, each
+// behind the middleware.
 func newRouter(m *middleware, d *dashboard.Dashboard, api []web.Route) *router {
 	t := &router{mux: http.NewServeMux()}
-	for _, rt := range d.Routes() {
+	if d != nil {
+		t.all = d.Routes()
+	}
+	for _, rt := range t.all {
 		t.mux.Handle(rt.Method+" "+rt.Pattern, m.wrapPage(rt, d))
 	}
 	for _, rt := range api {
 		t.mux.Handle(rt.Method+" "+rt.Pattern, m.wrap(rt))
 	}
 	m.handlePreflights(t.mux, api)
-	t.all = append(d.Routes(), api...)
+	t.all = append(t.all, api...)
 	allowed := map[string]string{}
 	for _, rt := range t.all {
 		methods := rt.Method
@@ -57,7 +60,7 @@ func newRouter(m *middleware, d *dashboard.Dashboard, api []web.Route) *router {
 		Method: otherMethod, Pattern: "/",
 		Serve: func(http.ResponseWriter, *http.Request) error {
 			return web.WithStatus(http.StatusNotFound, noregret.NotFound, "path",
-				"no such path: /openapi.json lists those of the API")
+				"no such path: %s lists those of the API", m.listed)
 		},
 	})
 	t.mux.Handle("/", t.notFound)

@@ -15,8 +15,8 @@ import (
 
 // CheckListen returns an error for an address that other machines can reach if no access tokens are
 // required.
-func (c Config) CheckListen(address string) error {
-	if c.Tokens == "" && !loopback(address) {
+func (l Limits) CheckListen(address string) error {
+	if l.Tokens == "" && !loopback(address) {
 		return noregret.Errorf(noregret.Usage, "listen",
 			"%s can be reached by others: want a loopback address (127.0.0.1:8430), or a file of access tokens",
 			address)
@@ -24,7 +24,7 @@ func (c Config) CheckListen(address string) error {
 	return nil
 }
 
-// Listen opens the address, if [Config.CheckListen] allows it.
+// Listen opens the address, if [Limits.CheckListen] allows it.
 func (s *Server) Listen(address string) (net.Listener, error) {
 	if err := s.config.CheckListen(address); err != nil {
 		return nil, err
@@ -50,17 +50,17 @@ func loopback(address string) bool {
 const maxHeader = 16 << 10
 
 // Serve answers on the listener until the context ends, with bounds on the connections
-// ([Config.MaxConnections]). It then drains: it accepts no new connections, waits for running
+// ([Limits.MaxConnections]). It then drains: it accepts no new connections, waits for running
 // requests for at most the given time, and closes the service. A nil certificate means plain HTTP.
 // If the log has failed for good, so that /livez fails, Serve drains as well and returns an error:
 // the process should end with it and be started again.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
-	h, served := serveOn(limitConnections(l, &s.config, s.connections, s.proxies), &s.config, s.Handler(), certificate)
+	h, served := serveOn(limitConnections(l, &s.config.Limits, s.connections, s.proxies), &s.config.Limits, s.Handler(), certificate)
 	return s.serveUntil(ctx, h, served, drain)
 }
 
 // serveOn begins to answer on the listener. The channel has the reason of the end.
-func serveOn(l net.Listener, c *Config, handler http.Handler, certificate *tls.Certificate,
+func serveOn(l net.Listener, c *Limits, handler http.Handler, certificate *tls.Certificate,
 ) (h *http.Server, served <-chan error) {
 	h = &http.Server{
 		Handler:           handler,
@@ -83,11 +83,20 @@ func serveOn(l net.Listener, c *Config, handler http.Handler, certificate *tls.C
 
 // serveUntil waits for the end of the context, or of serving, drains and closes the service.
 func (s *Server) serveUntil(ctx context.Context, h *http.Server, served <-chan error, drain time.Duration) error {
+	err := serveUntil(ctx, &s.config.Limits, h, served, s.hopeless, drain, s.Drain)
+	return errors.Join(err, s.Close())
+}
+
+// serveUntil waits for the end of the context, for an error of hopeless, or for the end of serving.
+// It then calls begin and waits for running requests, for at most the given time.
+func serveUntil(ctx context.Context, c *Limits, h *http.Server, served, hopeless <-chan error, drain time.Duration,
+	begin func(),
+) error {
 	var err, failed error
 	finish := func() {
 		end, cancel := context.WithTimeout(context.Background(), drain)
 		defer cancel()
-		s.Drain()
+		begin()
 		err = h.Shutdown(end)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = h.Close()
@@ -97,14 +106,14 @@ func (s *Server) serveUntil(ctx context.Context, h *http.Server, served <-chan e
 	select {
 	case err = <-served:
 	case <-ctx.Done():
-		s.config.Logger.Info("draining")
+		c.Logger.Info("draining")
 		finish()
-	case failed = <-s.hopeless:
-		s.config.Logger.Error("draining: the process ends, to be started again", "error", failed)
+	case failed = <-hopeless:
+		c.Logger.Error("draining: the process ends, to be started again", "error", failed)
 		finish()
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	return errors.Join(failed, err, s.Close())
+	return errors.Join(failed, err)
 }

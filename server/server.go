@@ -189,8 +189,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origins access.Origins) *router {
 	c := &s.config
 	m := &middleware{
-		config: c, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies), proxies: proxies,
-		cross: http.NewCrossOriginProtection(), origins: origins, streams: s.streams, metrics: s.metrics,
+		config: &c.Limits, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies), proxies: proxies,
+		cross: http.NewCrossOriginProtection(), listed: "/openapi.json", origins: origins, streams: s.streams, metrics: s.metrics.httpMetrics,
 		failures: s.failures, mayUse: s.policies.mayUse,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}

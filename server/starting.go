@@ -42,7 +42,7 @@ func (s *starting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // beginning that it starts: until it is ready, /livez has status 200 and every other path 503, with
 // the progress of the recovery. It calls ready once the service accepts requests, and serves as
 // [Server.Serve] does until the context ends, which ends a recovery, too. The address must be one
-// that [Config.CheckListen] allows.
+// that [Limits.CheckListen] allows.
 func Run(ctx context.Context, c Config, address string, certificate *tls.Certificate, drain time.Duration,
 	ready func(s *Server, address net.Addr) error,
 ) error {
@@ -62,7 +62,7 @@ func Run(ctx context.Context, c Config, address string, certificate *tls.Certifi
 		return errors.Join(err, l.Close())
 	}
 	begin, counts := &starting{config: &c}, &connectionCounts{}
-	h, served := serveOn(limitConnections(l, &c, counts, proxies), &c,
+	h, served := serveOn(limitConnections(l, &c.Limits, counts, proxies), &c.Limits,
 		c.observe(proxies, begin), certificate)
 	s, err := newServer(ctx, c, counts, func(position, last uint64) {
 		begin.position.Store(position)
