@@ -126,8 +126,8 @@ func (d *document) sum() (string, error) {
 	return "sha256:" + hex.EncodeToString(h[:]), err
 }
 
-// checksum returns the checksum that the model's file has.
-func (m *Model) checksum() (string, error) { return m.document().sum() }
+// Checksum returns the checksum that the model's file has.
+func (m *Model) Checksum() (string, error) { return m.document().sum() }
 
 // WriteModel writes a model as one JSON document. Equal models give equal bytes. It fails if the
 // model breaks a rule (see [Model.Validate]) or w returns an error.

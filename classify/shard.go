@@ -192,7 +192,7 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 	if err := f.sameTraining(data); err != nil {
 		return nil, err
 	}
-	f.start, err = f.from.checksum()
+	f.start, err = f.from.Checksum()
 	return f, err
 }
 

@@ -146,7 +146,8 @@ func TestRowParserErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, ignored, err := p.Lines([]byte("1:2 9:1\n")); err != nil || ignored != 1 || fmt.Sprint(b.Row(0)) != "[0] [2]" {
+	b, ignored, err := p.Lines([]byte("1:2 9:1\n"))
+	if err != nil || ignored != 1 || fmt.Sprint(b.Row(0)) != "[0] [2]" {
 		t.Errorf("%v %d %v", b, ignored, err)
 	}
 	if _, _, err := p.Lines([]byte("1:2\n2:x\n")); err == nil || !strings.Contains(err.Error(), "line:2") {

@@ -59,7 +59,7 @@ func NewFront(l Limits, listed string, routes []web.Route) (*Front, error) {
 	}
 	own := []web.Route{
 		{Method: "GET", Pattern: "/metrics", Role: access.Read, Serve: f.showMetrics},
-		{Method: "GET", Pattern: "/livez", Serve: func(w http.ResponseWriter, _ *http.Request) error { return writeOK(w) }},
+		{Method: "GET", Pattern: "/livez", Serve: livez},
 		{Method: "GET", Pattern: "/readyz", Serve: f.readyz},
 	}
 	f.router = newRouter(m, nil, append(own, routes...))
@@ -103,6 +103,8 @@ func (f *Front) Run(ctx context.Context, address string, certificate *tls.Certif
 	}
 	return serveUntil(ctx, &f.limits, h, served, nil, drain, f.drain)
 }
+
+func livez(w http.ResponseWriter, _ *http.Request) error { return writeOK(w) }
 
 func (f *Front) showMetrics(w http.ResponseWriter, r *http.Request) error {
 	return f.metrics.answer(w, r, f.metrics.registry)

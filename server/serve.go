@@ -55,7 +55,8 @@ const maxHeader = 16 << 10
 // If the log has failed for good, so that /livez fails, Serve drains as well and returns an error:
 // the process should end with it and be started again.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate, drain time.Duration) error {
-	h, served := serveOn(limitConnections(l, &s.config.Limits, s.connections, s.proxies), &s.config.Limits, s.Handler(), certificate)
+	limits := &s.config.Limits
+	h, served := serveOn(limitConnections(l, limits, s.connections, s.proxies), limits, s.Handler(), certificate)
 	return s.serveUntil(ctx, h, served, drain)
 }
 

@@ -190,7 +190,8 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 	c := &s.config
 	m := &middleware{
 		config: &c.Limits, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies), proxies: proxies,
-		cross: http.NewCrossOriginProtection(), listed: "/openapi.json", origins: origins, streams: s.streams, metrics: s.metrics.httpMetrics,
+		cross: http.NewCrossOriginProtection(), listed: "/openapi.json", origins: origins, streams: s.streams,
+		metrics:  s.metrics.httpMetrics,
 		failures: s.failures, mayUse: s.policies.mayUse,
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
