@@ -155,9 +155,10 @@ var algorithms = []Algorithm{
 	},
 	{
 		Task: Multiclass, Name: "one-vs-rest",
-		Description: "one STAMP for each class against the rest, models and thresholds chosen on held-out data",
-		trains:      averagesRatio,
-		wants:       "the macro average of a pseudo-linear measure (macro_f1, macro_jaccard, ...)", online: true,
+		Description: "one STAMP for each class against the rest, models chosen and thresholds tuned jointly on " +
+			"held-out data",
+		trains: averagesRatio,
+		wants:  "the macro average of a pseudo-linear measure (macro_f1, macro_jaccard, ...)", online: true,
 		TunesThreshold: true, selects: true, adaptive: adaptiveRule{preferred: true}, run: runLabels,
 	},
 	{
@@ -177,9 +178,8 @@ var algorithms = []Algorithm{
 	},
 	{
 		Task: Multiclass, Name: "plugin",
-		Description: "logistic, with a threshold for each class tuned on held-out data",
-		trains:      isAverage, wants: "a macro average (macro_f1, ...)",
-		TunesThreshold: true, selects: true, run: runLogistics,
+		Description:    "logistic, with the thresholds of the classes tuned jointly on held-out data for any measure",
+		TunesThreshold: true, needsHoldout: true, run: runLogistics,
 	},
 	{
 		Task: Multiclass, Name: "sgd-balanced",

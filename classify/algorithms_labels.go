@@ -83,6 +83,11 @@ func runLabels(t *training) error {
 		if m, _, err = l.Choose(rows); err != nil {
 			return err
 		}
+		for k := range m.Models {
+			if !t.tuned {
+				m.Models[k].Threshold = 0
+			}
+		}
 		e.Candidate = "chosen epochs"
 	}
 	_, err = t.proposeModels(m.Models, e)
@@ -114,12 +119,16 @@ func runLogistics(t *training) error {
 		t.report(1, 0, int64(k+1), int64(len(models)), math.NaN())
 	}
 	e := HistoryEntry{Candidate: "optimum", Examples: t.steps, StepScale: t.config.StepScale}
-	if t.alg.selects && t.valid != nil {
+	switch {
+	case !t.tuned || t.valid == nil:
+	case t.data.Task == Multilabel:
 		rows, err := t.heldOut()
 		if err != nil {
 			return err
 		}
 		t.tune(models, rows)
+		e.Candidate = "optimum, tuned"
+	default: // by proposeModels
 		e.Candidate = "optimum, tuned"
 	}
 	_, err := t.proposeModels(models, e)
@@ -177,6 +186,23 @@ func (t *training) tune(models []Linear, rows []LabelsExample) {
 	}
 }
 
+// tuneJointly tunes the thresholds of the classes on held-out rows, from those that they have.
+func (t *training) tuneJointly(models []Linear) error {
+	rows, err := t.heldOut()
+	if err != nil {
+		return err
+	}
+	var on classScores
+	one := Classifier{Task: Multiclass, Models: models}
+	for _, x := range rows {
+		on.add(one.Scores(nil, x.Index, x.Value), x.Labels[0], x.Weight)
+	}
+	for k, v := range jointThresholds(t.opt.Measure.(measure.Multi), &on, len(models)) {
+		models[k].Threshold += v
+	}
+	return nil
+}
+
 // entry returns the line of the history for a learner's candidate. Counts of labels are unknown as
 // counts of classes.
 func (t *training) entry(name string, progressive Confusion) HistoryEntry {
@@ -198,6 +224,11 @@ func (t *training) learnLabels(l multiLearner, after func(pass int) (goOn bool, 
 // continue.
 func (t *training) proposeModels(models []Linear, e HistoryEntry) (goOn bool, err error) {
 	if t.valid != nil {
+		if t.tuned && t.data.Task == Multiclass {
+			if err := t.tuneJointly(models); err != nil {
+				return false, err
+			}
+		}
 		c, err := Evaluate(t.ctx, *t.valid, &Classifier{Task: t.data.Task, Models: models})
 		if err != nil {
 			return false, err

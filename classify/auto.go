@@ -226,6 +226,7 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	third.last = true
 	if _, err = a.compare(last, third); err != nil {
 		return nil, nil, err
 	}

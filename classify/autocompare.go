@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -257,8 +256,8 @@ func (a *autoFit) value(m measure.Objective, cells []float64) float64 {
 	return c.presentValue(m)
 }
 
-// tune returns the thresholds that are best for the rows outside a fold: for several classes the
-// best of multiples of the logarithms of their shares.
+// tune returns the thresholds that are best for the rows outside a fold. Those of several classes
+// are the best of a few, and in the last comparison tuned jointly.
 func (a *autoFit) tune(scores [][]float64, on *comparedOn, without int) []float64 {
 	if a.data.Task == Binary {
 		scored := make([]Scored, 0, len(scores))
@@ -270,34 +269,16 @@ func (a *autoFit) tune(scores [][]float64, on *comparedOn, without int) []float6
 		threshold, _ := TuneThreshold(scored, a.opt.Measure.(measure.Measure))
 		return []float64{threshold}
 	}
-	n := a.labels()
-	logs, total := make([]float64, n), 0.0
-	for i, y := range on.truth {
-		logs[y] += on.weight[i]
-		total += on.weight[i]
-	}
-	for k, v := range logs {
-		logs[k] = portable.Log(max(v, total/float64(len(on.truth))) / total)
-	}
-	best, at := math.Inf(-1), make([]float64, n)
-	thresholds, cells := make([]float64, n), make([]float64, n*n)
-	for _, factor := range shareFactors {
-		for k, v := range logs {
-			thresholds[k] = float64(factor * v)
-		}
-		clear(cells)
-		for i, z := range scores {
-			if on.outside(without, i) {
-				cells[on.truth[i]*n+decision(z, thresholds)] += on.weight[i]
-			}
-		}
-		if v := a.value(a.opt.Measure, cells); v > best {
-			best = v
-			copy(at, thresholds)
+	rows := classScores{repeats: on.repeats}
+	for i, z := range scores {
+		if on.outside(without, i) {
+			rows.add(z, on.truth[i], on.weight[i])
+			rows.row = append(rows.row, on.row[i])
 		}
 	}
-	return at
+	m := a.opt.Measure.(measure.Multi)
+	if on.last {
+		return jointThresholds(m, &rows, a.labels())
+	}
+	return shareThresholds(m, &rows, a.labels())
 }
-
-// shareFactors are the multiples that tune tries, those near 0 first.
-var shareFactors = []float64{0, 0.15, -0.15, 0.3, -0.3, 0.45, -0.45, 0.6, -0.6, 0.8, -0.8, 1, -1}

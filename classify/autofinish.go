@@ -111,6 +111,7 @@ func (a *autoFit) onAllRows(r recipe, on *comparedOn) (*comparedOn, error) {
 		return nil, err
 	}
 	a.work += price
+	whole.last = true
 	_, err = a.compare([]recipe{r}, whole)
 	return whole, err
 }

@@ -23,6 +23,7 @@ type comparedOn struct {
 	row           []int32 // of each entry
 	ends          []int   // the end of each fold's entries
 	results       map[recipe]*crossFitted
+	last          bool // whether the candidates were compared on fewer rows before
 }
 
 // fold is a division of the rows with what the candidates share.

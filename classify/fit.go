@@ -157,15 +157,12 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	if folds > 1 {
 		return crossFit(ctx, data, r, folds)
 	}
-	t, err := newTraining(ctx, data, r)
+	if r.crossTunes(data) {
+		return crossTuned(ctx, data, r)
+	}
+	t, err := runTraining(ctx, data, r)
 	if err != nil {
 		return nil, err
-	}
-	if err := t.run(); err != nil {
-		return nil, err
-	}
-	if t.best < 0 {
-		return nil, fmt.Errorf("classify: algorithm %s proposed no model", r.alg.Name)
 	}
 	out := t.finished(1)
 	out.Calibration, err = t.calibrated(sourceHeldOut)
@@ -173,6 +170,21 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 		out.Calibration, err = crossCalibrated(ctx, data, opt)
 	}
 	return out, err
+}
+
+// runTraining runs a training that proposes at least one model.
+func runTraining(ctx context.Context, data Data, opt resolved) (*training, error) {
+	t, err := newTraining(ctx, data, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.run(); err != nil {
+		return nil, err
+	}
+	if t.best < 0 {
+		return nil, fmt.Errorf("classify: algorithm %s proposed no model", opt.alg.Name)
+	}
+	return t, nil
 }
 
 // run trains with each of the step scales.

@@ -114,11 +114,11 @@ func TestFitOptions(t *testing.T) {
 	data, valid := classSet(t, 6, 600), classSet(t, 7, 300)
 	f1, gmean := multiMeasures(t, false, "macro_f1")[0], multiMeasures(t, false, "gmean")[0]
 	for want, opt := range map[string]Options{
-		"folds: a setting of two classes": {Measure: f1, Folds: new(2)},
-		"separate held-out data exclude":  {Measure: f1, Valid: &valid, Holdout: new(0.1)},
-		"held-out data are binary":        {Measure: f1, Valid: &Data{Set: valid.Set}},
-		"needs held-out data":             {Measure: f1, TuneSteps: true, Holdout: new(0.0)},
-		"passes is -1":                    {Measure: f1, Passes: new(-1)},
+		"folds has no meaning for multiclass data": {Measure: f1, Folds: new(2)},
+		"separate held-out data exclude":           {Measure: f1, Valid: &valid, Holdout: new(0.1)},
+		"held-out data are binary":                 {Measure: f1, Valid: &Data{Set: valid.Set}},
+		"needs held-out data":                      {Measure: f1, TuneSteps: true, Holdout: new(0.0)},
+		"passes is -1":                             {Measure: f1, Passes: new(-1)},
 		"takes no steps of its own": {
 			Measure: f1, Algorithm: "logistic",
 			Config: Config{Steps: StepsSqrt},
@@ -144,7 +144,9 @@ func TestFitOptions(t *testing.T) {
 		"step scales":  {Options{Measure: gmean, TuneSteps: true}, 60, 12, ""},
 		"last pass":    {Options{Measure: gmean}, 0, 1, ""},
 		"every pass":   {Options{Measure: gmean, Holdout: new(0.2)}, 120, 3, ""},
-		"tuned, batch": {Options{Measure: f1, Algorithm: "plugin"}, 60, 1, ""},
+		"tuned, batch": {Options{Measure: f1, Algorithm: "plugin", Holdout: new(0.1)}, 60, 1, ""},
+		"cross-fitted": {Options{Measure: gmean, Algorithm: "softmax", Threshold: ThresholdTuned}, 0, 1, ""},
+		"tuned, steps": {Options{Measure: gmean, Threshold: ThresholdTuned, Holdout: new(0.2)}, 120, 3, ""},
 	} {
 		tc.opt.Passes = new(3)
 		r, err := Fit(t.Context(), data, tc.opt)

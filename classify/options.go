@@ -19,10 +19,10 @@ const (
 )
 
 // Options are the options of [Fit]. Measure is required. The table of settings in settings.go says
-// which algorithms have which options; Folds, Threshold, PriorPositives, AllEpochs, Drift and
-// Config.Window are for Binary data. A field that is nil, or 0 where its comment does not say what
-// 0 means, is left out; [Options.EnsureDefaults] fills in the defaults that do not depend on the
-// data. The zero value is refused: Measure is required.
+// which algorithms have which options; Folds, PriorPositives, AllEpochs, Drift and Config.Window
+// are for Binary data. A field that is nil, or 0 where its comment does not say what 0 means, is
+// left out; [Options.EnsureDefaults] fills in the defaults that do not depend on the data. The zero
+// value is refused: Measure is required.
 type Options struct {
 	// Algorithm is the name of an algorithm as [Algorithms] lists them, or [Auto], which chooses
 	// features, learner and threshold on the data. "", and Auto where it does not choose, is the
@@ -56,7 +56,10 @@ type Options struct {
 	// loss of a model comes from the noise of a small held-out part. Folds are trained in parallel;
 	// the result is the same for any number of cores.
 	Folds *int
-	// Threshold says whether the threshold is tuned.
+	// Threshold says whether the threshold is tuned. Those of several classes are tuned jointly; if
+	// the algorithm chooses nothing else and no option says what to hold out, on the scores of
+	// three more trainings, each without a third of the rows, and up to half a million rows. Data
+	// of several labels have the algorithm's own rule.
 	Threshold ThresholdRule
 	// Calibration says how scores are mapped to probabilities: see [Calibration].
 	Calibration CalibrationRule

@@ -72,6 +72,8 @@ func (p parameter) checkAs(phrase string, v float64) error {
 // The algorithms that have a setting.
 func ofTwoClasses(a *Algorithm) bool { return a.Task == Binary }
 
+func ofOneLabel(a *Algorithm) bool { return a.Task != Multilabel }
+
 func makesSteps(a *Algorithm) bool { return a.online }
 
 // The ranges.
@@ -167,9 +169,10 @@ var settings = []Setting{
 			"(default 5 for stamp with few positives)",
 	},
 	{
-		Name: "threshold", key: "threshold", Doc: "rule for the threshold", phrase: "threshold rule",
-		Want: "the default, zero or tuned", ok: oneOf(ThresholdDefault, ThresholdTuned), of: ofTwoClasses,
+		Name: "threshold", key: "threshold", phrase: "threshold rule",
+		Want: "the default, zero or tuned", ok: oneOf(ThresholdDefault, ThresholdTuned), of: ofOneLabel,
 		field: func(o *Options) any { return nameOf(&o.Threshold, thresholdRules) },
+		Doc:   "rule for the threshold: zero, or tuned on held-out data, that of several classes jointly",
 	},
 	{
 		Name: "calibration", key: "calibration", phrase: "calibration rule",
@@ -422,7 +425,7 @@ func (o Options) checkOf(a *Algorithm) error {
 			}
 		}
 		if len(names) == 0 {
-			return usage("%s: a setting of two classes, which %s data do not have", s.call(), a.Task)
+			return usage("%s has no meaning for %s data", s.call(), a.Task)
 		}
 		return usage("algorithm %s takes no steps of its own: %s is a setting of %s", a.Name, s.call(), listOf(names))
 	}

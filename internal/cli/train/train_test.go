@@ -43,7 +43,7 @@ func TestTrainRefuses(t *testing.T) {
 			"train --measure f1 --multilabel --model m.json x",
 			`no measure of several labels is named "f1"`,
 		},
-		clitest.Refusal{"train --measure macro_f1 --folds 2 --model m.json x", "folds: a setting of two classes"},
+		clitest.Refusal{"train --measure macro_f1 --folds 2 --model m.json x", "folds has no meaning for multiclass"},
 	)
 }
 
