@@ -71,10 +71,19 @@ type csvParser struct {
 	census []columnCensus // of the chunk, nil with a schema
 	line   int64          // of the row being parsed
 	valid  bool           // the chunk is UTF-8
+	quick  bool           // rows are read by lines where it can; tests compare both ways
+
+	columns []quickColumn // of the plan
+	// The row being parsed: what its numeric columns hold, NaN for a missing value, and the cells
+	// of the others.
+	values []float64
+	texts  [][]byte
+	class  uint16
+	weight float32
 }
 
 func newCSVParser(opt *Options, fixed map[string]uint32) *csvParser {
-	return &csvParser{columnParser: newColumnParser(opt, fixed)}
+	return &csvParser{columnParser: newColumnParser(opt, fixed), quick: opt.only == nil}
 }
 
 // parse implements parser.
@@ -89,15 +98,29 @@ func (p *csvParser) parse(c *chunk) {
 		p.census = c.newCensus(len(c.plan.columns))
 	}
 	p.valid = utf8.Valid(c.data)
-	line := c.line
-	for data := c.data; len(data) > 0; {
-		n, _ := rowEnd(data, c.plan.delim, p.opt.plainLines())
-		lines, stop := p.rows(c, data[:n], line)
+	p.values = slices.Grow(p.values[:0], len(c.plan.columns))[:len(c.plan.columns)]
+	p.texts = slices.Grow(p.texts[:0], len(c.plan.columns))[:len(c.plan.columns)]
+	p.columns = p.columns[:0]
+	for i := range c.plan.columns {
+		col := &c.plan.columns[i]
+		p.columns = append(p.columns,
+			quickColumn{col.kind == Numeric && col.notation == plainNumber, col.feature, col.center})
+	}
+	end, line := len(c.data), c.line
+	data := append(c.data, padding...)
+	for i := 0; i < end; {
+		if p.quick && p.valid {
+			if i, line = p.lines(c, data, end, i, line); i >= end {
+				break
+			}
+		}
+		n, _ := rowEnd(data[i:end], c.plan.delim, p.opt.plainLines())
+		lines, stop := p.rows(c, data[i:i+n], line)
 		if stop {
 			break
 		}
 		line += lines
-		data = data[n:]
+		i += n
 	}
 	c.local = p.table.local() && (c.feats.len() > 0 || !c.plan.sorted)
 }
@@ -168,33 +191,13 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		return fmt.Errorf("%d cells for %d columns%s", len(cells), len(plan.columns), how)
 	}
 	from := len(r.rows.Index)
-	class, weight := uint16(NoClass), float32(1)
+	p.class, p.weight = NoClass, 1
 	for i := range plan.columns {
-		col, cell := &plan.columns[i], cells[i]
-		var err error
-		switch col.kind {
-		case Numeric:
-			var v float64
-			if v, err = p.number(r, col, cell); err == nil && p.census != nil {
-				p.census[i].number(v)
-			}
-		case Date, Timestamp:
-			err = p.date(r, col, cell)
-		case Text:
-			err = p.text(r, col, cell)
-		case Categorical:
-			if p.census != nil && !col.named {
-				p.census[i].value(cell, p.line)
-			}
-			err = p.category(r, col, cell)
-		case LabelKind:
-			class, err = p.label(r, cell)
-		case WeightKind:
-			weight, err = weightOf(cell)
-		case Ignored:
-			if col.unseen && !isMissing(cell) {
-				r.ignored++
-			}
+		col := &plan.columns[i]
+		p.texts[i] = cells[i]
+		err := p.cell(r, col, i, cells[i])
+		if p.census != nil && (err == nil || col.kind == Categorical) {
+			p.count(col, i)
 		}
 		if err != nil {
 			return inColumn(col.name, err)
@@ -207,10 +210,43 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		return err
 	}
 	if p.opt.only != nil {
-		weight = 1
+		p.weight = 1
 	}
-	r.rows.endRow(class, weight)
+	r.rows.endRow(p.class, p.weight)
 	return nil
+}
+
+// cell parses a cell of column i.
+func (p *csvParser) cell(r *result, col *csvColumn, i int, cell []byte) (err error) {
+	switch col.kind {
+	case Numeric:
+		p.values[i], err = p.number(r, col, cell)
+	case Date, Timestamp:
+		err = p.date(r, col, cell)
+	case Text:
+		err = p.text(r, col, cell)
+	case Categorical:
+		err = p.category(r, col, cell)
+	case LabelKind:
+		p.class, err = p.label(r, cell)
+	case WeightKind:
+		p.weight, err = weightOf(cell)
+	case Ignored:
+		if col.unseen && !isMissing(cell) {
+			r.ignored++
+		}
+	}
+	return err
+}
+
+// count adds the row's value of column i to the census.
+func (p *csvParser) count(col *csvColumn, i int) {
+	switch {
+	case col.kind == Numeric:
+		p.census[i].number(p.values[i])
+	case col.kind == Categorical && !col.named:
+		p.census[i].value(p.texts[i], p.line)
+	}
 }
 
 func (p *csvParser) label(r *result, cell []byte) (uint16, error) {

@@ -240,7 +240,7 @@ func TestHashingSumsCollisions(t *testing.T) {
 	}
 }
 
-func mustOptions(t *testing.T, opt Options) *Options {
+func mustOptions(t testing.TB, opt Options) *Options {
 	t.Helper()
 	opt, err := opt.withDefaults()
 	if err != nil {
