@@ -26,7 +26,7 @@ const Auto = "auto"
 // The budget of a search with the training of what it has chosen.
 const (
 	mostTrainings = 4
-	leastBudget   = 1e9 // one second
+	leastBudget   = 3e8 // three tenths of a second
 )
 
 // ModelSearch says how [Auto] chose a model.
@@ -198,6 +198,7 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	a.work += a.cost(all, first.division, firstIterations, first.rows)
 	order, err := a.compare(all, first)
 	if err != nil {
 		return nil, nil, err
@@ -212,6 +213,7 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	a.work += a.cost(next, second.division, secondIterations, second.rows)
 	if order, err = a.compare(next, second); err != nil {
 		return nil, nil, err
 	}
@@ -222,15 +224,32 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if simplest := a.simplest(next); !slices.Contains(last, simplest) {
 		last = append(last, simplest) // the rule of one standard error may come back to it
 	}
-	third, err := a.rung(base, "third", 5, thirdIterations, last, forSearch*0.4, leastFirst, mostSearchRows)
+	share := max(forSearch*0.4, a.left(last)/2)
+	third, err := a.rung(base, "third", 5, thirdIterations, last, share, leastFirst, mostSearchRows)
 	if err != nil {
 		return nil, nil, err
 	}
 	third.last = true
-	if _, err = a.compare(last, third); err != nil {
-		return nil, nil, err
+	tried := append(all, learners...)
+	if third.rows < second.rows { // no more could be known of them
+		second.last = true
+		for _, r := range last {
+			a.decide(second.results[r], r, second)
+		}
+		return tried, second, nil
 	}
-	return append(all, learners...), third, nil
+	a.work += a.cost(last, third.division, thirdIterations, third.rows)
+	_, err = a.compare(last, third)
+	return tried, third, err
+}
+
+// left is what the budget leaves after a last training with the most expensive of recipes.
+func (a *autoFit) left(recipes []recipe) float64 {
+	last := 0.0
+	for _, r := range recipes {
+		last = max(last, a.lastPrice(r, leastChosenIterations))
+	}
+	return a.budget - a.work - last
 }
 
 // compare cross-fits recipes, in parallel, and returns their numbers, the best first: of equal

@@ -269,7 +269,7 @@ func (a *autoFit) tune(scores [][]float64, on *comparedOn, without int) []float6
 		threshold, _ := TuneThreshold(scored, a.opt.Measure.(measure.Measure))
 		return []float64{threshold}
 	}
-	rows := classScores{repeats: on.repeats}
+	rows := classScores{repeats: on.division.repeats}
 	for i, z := range scores {
 		if on.outside(without, i) {
 			rows.add(z, on.truth[i], on.weight[i])

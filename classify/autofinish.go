@@ -126,9 +126,9 @@ func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 		return load + float64(p.rows*float64(iterations)*p.visit(columns, nonZeros))
 	case r.algorithm == costSearch:
 		passes := float64(max(1, defaultPasses(a.part.Rows, 1)/5))
-		return float64(p.rows * 19 * passes * p.step(nonZeros))
+		return float64(p.rows * 19 * passes * p.step(columns, nonZeros))
 	}
-	return float64(p.training * p.step(nonZeros) / p.step(p.nonZeros))
+	return float64(p.training * p.step(columns, nonZeros) / p.step(p.columns, p.nonZeros))
 }
 
 // trainChosen trains the choice on all rows: batch algorithms with as many iterations as the budget

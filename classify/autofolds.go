@@ -15,15 +15,16 @@ import (
 // The rows are divided into folds once or several times. Every division has an entry for each row:
 // its scores by the model of its fold. The weights of a row's entries add up to that of the row.
 type comparedOn struct {
-	rows, repeats int
-	iterations    int
-	folds         []fold // those of the first division, of the second, and so on
-	truth         []int  // the label of each entry: with Binary 0 for the positive one, else 1
-	weight        []float64
-	row           []int32 // of each entry
-	ends          []int   // the end of each fold's entries
-	results       map[recipe]*crossFitted
-	last          bool // whether the candidates were compared on fewer rows before
+	rows       int
+	division   division
+	iterations int
+	folds      []fold // those of the first division, of the second, and so on
+	truth      []int  // the label of each entry: with Binary 0 for the positive one, else 1
+	weight     []float64
+	row        []int32 // of each entry
+	ends       []int   // the end of each fold's entries
+	results    map[recipe]*crossFitted
+	last       bool // whether thresholds of several classes are tuned jointly
 }
 
 // fold is a division of the rows with what the candidates share.
@@ -125,7 +126,6 @@ func (a *autoFit) rung(base Data, name string, folds, iterations int, recipes []
 	if err != nil {
 		return nil, err
 	}
-	a.work += a.cost(recipes, by, iterations, int(d.Set.Info().Rows))
 	return a.comparison(d, by, iterations)
 }
 
@@ -135,7 +135,7 @@ const mostFiveFolds = 6_000
 // comparison divides rows into folds.
 func (a *autoFit) comparison(d Data, by division, iterations int) (*comparedOn, error) {
 	c := &comparedOn{
-		rows: int(d.Set.Info().Rows), repeats: by.repeats, iterations: iterations, results: map[recipe]*crossFitted{},
+		rows: int(d.Set.Info().Rows), division: by, iterations: iterations, results: map[recipe]*crossFitted{},
 	}
 	for k := range by.repeats {
 		stream := "auto"
@@ -167,7 +167,7 @@ func (c *comparedOn) add(a *autoFit, d Data, v dataset.Fold) error {
 	}
 	err := f.test.read(a.ctx, func(_ []uint32, _ []float32, class uint16, weight float64) error {
 		c.truth = append(c.truth, d.labelIndex(class))
-		c.weight = append(c.weight, weight/float64(c.repeats))
+		c.weight = append(c.weight, weight/float64(c.division.repeats))
 		return nil
 	})
 	c.folds, c.ends = append(c.folds, f), append(c.ends, len(c.truth))

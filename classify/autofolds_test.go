@@ -3,10 +3,12 @@ package classify
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/random"
 )
 
 // fewRings are rings with so many rows in the outer one, the positive class, of n rows.
@@ -123,5 +125,41 @@ func TestRepeatedFolds(t *testing.T) {
 	got, gotDifference := se(on, both[1])
 	if math.Abs(got-one) > 1e-9 || math.Abs(gotDifference-difference) > 1e-9 || difference == 0 {
 		t.Errorf("standard errors %v and %v, with one division %v and %v", got, gotDifference, one, difference)
+	}
+}
+
+// The last comparison has no fewer rows than those before, also where products are expensive.
+func TestLastComparison(t *testing.T) {
+	b, err := dataset.NewBuilder(22, "0", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng, index, value := random.New(1, "wide"), make([]uint32, 22), make([]float32, 22)
+	for range 30_000 {
+		for j := range value {
+			index[j], value[j] = uint32(j), float32(rng.NormFloat64())
+		}
+		class := 0
+		if value[0]*value[1] > 1 {
+			class = 1
+		}
+		if err := b.Add(index, value, class, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewData(set, Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := autoModel(t, d, measure.GMean{}).Search.Tried
+	last := slices.IndexFunc(tried, func(x TriedRecipe) bool { return x.Behind != nil })
+	for _, x := range tried {
+		if x.Rows > tried[last].Rows+2 { // labels are rounded
+			t.Errorf("the last comparison is of %d rows, %+v of more", tried[last].Rows, x)
+		}
 	}
 }

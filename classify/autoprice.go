@@ -14,13 +14,13 @@ type prices struct {
 }
 
 // Nanoseconds of a core of 2026: for a step of an online learner on one example, and for one
-// example in a pass of a batch algorithm; the latter for rows with all columns and without zeros.
+// example in a pass of a batch algorithm; dense is for rows of which at least a quarter is not 0.
 const (
-	stepBase, stepNumber     = 150, 22
-	denseBase, denseNumber   = 45, 2
-	sparseBase, sparseNumber = 55, 4
-	outputBase               = 20
-	loadNumber               = 30 // to map and to store a number
+	stepBase, stepDense, stepSparse = 240, 4, 8
+	denseBase, denseNumber          = 70, 1.4
+	sparseBase, sparseNumber        = 60, 8
+	outputBase                      = 20
+	loadNumber                      = 20 // to map and to store a number
 )
 
 // setPrices measures the data and sets the budget.
@@ -36,7 +36,7 @@ func (a *autoFit) setPrices() error {
 		return err
 	}
 	p.trainingSteps = int64(steps)
-	p.training = float64(steps * p.step(p.nonZeros))
+	p.training = float64(steps * p.step(p.columns, p.nonZeros))
 	a.budget = max(mostTrainings*p.training, leastBudget)
 	a.price = p
 	a.price.products = p.productColumns(a.budget)
@@ -68,8 +68,12 @@ const (
 )
 
 // step is the price of a step of an online learner.
-func (p *prices) step(nonZeros float64) float64 {
-	return float64((stepBase + float64(stepNumber*nonZeros)) * (1 + float64((p.outputs-1)/2)))
+func (p *prices) step(columns, nonZeros float64) float64 {
+	number := float64(stepSparse)
+	if 4*nonZeros >= columns {
+		number = stepDense
+	}
+	return float64((stepBase + float64(number*nonZeros)) * (1 + float64((p.outputs-1)/2)))
 }
 
 // visit is the price of an example in a pass of a batch algorithm.
@@ -143,7 +147,8 @@ func (a *autoFit) cost(recipes []recipe, by division, iterations, rows int) floa
 		if r.own && a.rarest() < fewRowsOfLabel {
 			own = defaultFolds - 1 // the threshold of each model is cross-fitted
 		}
-		total += float64(train * own * a.onlinePasses(r.algorithm, searchPasses(int64(rows))) * p.step(nonZeros))
+		passes := a.onlinePasses(r.algorithm, searchPasses(int64(rows)))
+		total += float64(train * own * passes * p.step(columns, nonZeros))
 	}
 	return total
 }

@@ -308,7 +308,7 @@ func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) 
 	rows, weight := make([]float64, n), make([]float64, n)
 	for i := range d.predicted {
 		k := on.truth[i]
-		rows[k] += 1 / float64(on.repeats)
+		rows[k] += 1 / float64(on.division.repeats)
 		weight[k] += on.weight[i]
 	}
 	variance := 0.0
