@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
@@ -22,13 +23,26 @@ import (
 //
 // The result does not depend on the order of the shards, bit for bit. Shards of another training
 // (measure, options, feature space, pass), and shards whose rows overlap, are errors of code
-// bad_input. The features of CSV and JSON lines are joined by their names. O(shards × features).
-func Merge(shards []*Model) (*Model, error) {
+// bad_input, and so is a share of an input that no shard has, unless the options allow it. That
+// other inputs are missing, or that two of them have the same rows, cannot be seen. The features of
+// CSV and JSON lines are joined by their names. O(shards × features).
+func Merge(shards []*Model, opt MergeOptions) (*Model, error) {
 	m, err := newMerging(shards)
 	if err != nil {
 		return nil, err
 	}
+	if m.missing = m.missingShares(); len(m.missing) > 0 && !opt.AllowMissing {
+		return nil, noregret.BadInputf("", "%s; train these, or allow it to merge the others without their rows",
+			m.missing[0])
+	}
 	return m.model()
+}
+
+// MergeOptions are the options of [Merge]. The zero value merges complete sets of shards only.
+type MergeOptions struct {
+	// AllowMissing merges the shards that are there. Their model has a warning that names the
+	// others.
+	AllowMissing bool
 }
 
 // merging is one run of [Merge].
@@ -40,6 +54,8 @@ type merging struct {
 	rows   float64 // trained on
 	train  Part
 	part   Part // held out
+	// missing says of each input which of its shares no shard has.
+	missing []string
 }
 
 func newMerging(shards []*Model) (*merging, error) {
@@ -84,6 +100,31 @@ func newMerging(shards []*Model) (*merging, error) {
 	}
 	m.joinLabels()
 	return m, m.joinFeatures()
+}
+
+// missingShares says of each input of which shares are missing which these are.
+func (m *merging) missingShares() []string {
+	var out []string
+	for i := 0; i < len(m.shards); {
+		digest := m.shards[i].Shard.Parts[0].Digest
+		var shares []dataset.Share
+		for ; i < len(m.shards) && m.shards[i].Shard.Parts[0].Digest == digest; i++ {
+			shares = append(shares, m.shards[i].Shard.Parts[0].share())
+		}
+		if missing := dataset.MissingShares(shares); len(missing) > 0 {
+			names := make([]string, len(missing))
+			for k, s := range missing {
+				names[k] = s.String()
+			}
+			most := min(len(names), 10)
+			text := strings.Join(names[:most], ", ")
+			if most < len(names) {
+				text = fmt.Sprintf("%s and %d more", text, len(names)-most)
+			}
+			out = append(out, fmt.Sprintf("no shard has the rows %s of the input %s", text, digest))
+		}
+	}
+	return out
 }
 
 func shardPlace(i int) string { return fmt.Sprintf("shard %d", i+1) }
@@ -215,7 +256,7 @@ func (m *merging) model() (*Model, error) {
 	first := m.shards[0]
 	out := &Model{
 		Task: Binary, Measure: first.Measure, Algorithm: first.Algorithm, Labels: m.labels, Schema: m.schema,
-		Options: first.Options, Data: m.data(), Warnings: []string{},
+		Options: first.Options, Data: m.data(), Warnings: append([]string{}, m.missing...),
 	}
 	for _, s := range m.shards {
 		for _, w := range s.Warnings {

@@ -175,7 +175,8 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 	case r.learner.Steps == StepsBetting:
 		return nil, usage("bets cannot be averaged: coin betting trains on one machine only")
 	case o.Calibration.asked():
-		return nil, usage("calibration needs the scores of all held-out rows in one place: shards have none")
+		return nil, noregret.Errorf(noregret.Usage, "calibration", "needs the scores of all held-out rows in one "+
+			"place, which shards have not: leave it out, or train on one machine")
 	case o.Drift.Kind != forget.None:
 		return nil, usage("a shard is shuffled: drift has no meaning")
 	}

@@ -38,7 +38,7 @@ func shardModels(t *testing.T, d Data, n int, opt Options, from *Model) []*Model
 
 func merged(t *testing.T, models []*Model) *Model {
 	t.Helper()
-	m, err := Merge(models)
+	m, err := Merge(models, MergeOptions{AllowMissing: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,11 +257,12 @@ func TestMergeRefuses(t *testing.T) {
 		"merged":       {[]*Model{first}, "a merged model"},
 		"twice":        {[]*Model{models[0], models[1], models[1]}, "overlap"},
 		"half of it":   {[]*Model{models[0], shardModels(t, d, 6, opt, nil)[3]}, "overlap"},
+		"one missing":  {models[:2], "no shard has the rows 2/3 of the input sha256:"},
 		"seeds":        {[]*Model{models[0], seeds[1]}, "the options of shard 0/3 and shard 1/3 differ"},
 		"passes":       {[]*Model{models[0], next[1]}, "different models"},
 		"other starts": {[]*Model{next[0], shardModels(t, d, 3, opt, merged(t, models[:2]))[1]}, "different models"},
 	} {
-		if _, err := Merge(c.models); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Merge(c.models, MergeOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

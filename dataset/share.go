@@ -51,6 +51,36 @@ func (s Share) Overlaps(other Share) bool {
 	return s.Number%a == other.Number%a
 }
 
+// MissingShares returns the shares of the rows that are in none of the given ones, which do not
+// overlap: K/N with the largest N of them, or more where these do not divide one another. It
+// returns nothing where that would be more than 2^20 shares.
+func MissingShares(given []Share) []Share {
+	n := 1
+	for _, s := range given {
+		a, b := n, max(1, s.Of)
+		for b > 0 {
+			a, b = b, a%b
+		}
+		if n = n / a * max(1, s.Of); n > maxShares {
+			return nil
+		}
+	}
+	there := make([]bool, n)
+	for _, s := range given {
+		of := max(1, s.Of)
+		for k := s.Number % of; k < n; k += of {
+			there[k] = true
+		}
+	}
+	var out []Share
+	for k := 1; k <= n; k++ {
+		if !there[k%n] {
+			out = append(out, Share{k, n})
+		}
+	}
+	return out
+}
+
 // has reports whether the row of a number, from 0, is in the share.
 func (s Share) has(row int64) bool {
 	return s.Of <= 1 || (row+1)%int64(s.Of) == int64(s.Number%s.Of)

@@ -118,3 +118,37 @@ func TestParseShare(t *testing.T) {
 		}
 	}
 }
+
+// The shares that are missing and those that are given have every row once.
+func TestMissingShares(t *testing.T) {
+	for _, given := range [][]Share{
+		{},
+		{{}},
+		{{1, 1}},
+		{{1, 3}},
+		{{0, 3}, {2, 3}},
+		{{1, 2}, {2, 4}},
+		{{1, 2}, {0, 6}},
+		{{3, 4}, {2, 6}},
+		{{1, 3}, {2, 3}, {3, 3}},
+	} {
+		all := append(slices.Clone(given), MissingShares(given)...)
+		for row := range int64(24) {
+			n := 0
+			for _, s := range all {
+				if s.has(row) {
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("%v: row %d is in %d of %v", given, row, n, all)
+			}
+		}
+	}
+	if got := MissingShares([]Share{{1, 3}, {3, 3}}); len(got) != 1 || got[0].String() != "2/3" {
+		t.Errorf("missing %v, want 2/3", got)
+	}
+	if got := MissingShares([]Share{{1, maxShares}, {1, maxShares - 1}}); got != nil {
+		t.Errorf("%d shares", len(got))
+	}
+}

@@ -19,14 +19,19 @@ merged one is the average of those of the shards.
 
 The model is one like any other. It is also what "noregret train --shard --from" starts the next
 pass from. The order of the arguments does not matter: the same shards give the same bytes. Shards
-of different options, passes or positive labels are refused, and shards that share rows.
+of different options, passes or positive labels are refused, and so are two shards of one input that
+share rows, and a share K/N of an input that is missing: --allow-missing goes on without its rows,
+with a warning that stays in the model. Inputs that are missing as a whole cannot be seen.
+
+The model has no probabilities: the scores of its shards cannot be calibrated in one place.
 
 With --json the output is that of "noregret train --json".`
 
 // mergeOptions are the flags of "noregret merge".
 type mergeOptions struct {
-	model string
-	json  bool
+	model        string
+	allowMissing bool
+	json         bool
 }
 
 // newMergeCommand makes "noregret merge".
@@ -53,6 +58,7 @@ func newMergeCommand(a *command.App) *cobra.Command {
 // AddFlags implements [command.Options].
 func (o *mergeOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", o.model, "file to write the model to")
+	f.BoolVar(&o.allowMissing, "allow-missing", o.allowMissing, "merge although a share K/N of an input is missing")
 	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
 }
 
@@ -75,7 +81,7 @@ func (o *mergeOptions) Run(_ context.Context, a *command.App, inputs []string) e
 		}
 		shards = append(shards, m)
 	}
-	m, err := classify.Merge(shards)
+	m, err := classify.Merge(shards, classify.MergeOptions{AllowMissing: o.allowMissing})
 	if err != nil {
 		return err
 	}

@@ -118,6 +118,11 @@ func (f *answerFlags) decider(r *modelReader) (*decider, error) {
 			return nil, noregret.Errorf(noregret.Usage, "--"+name, "for a model of two classes; this one is of %s",
 				show.Count(len(m.Labels), "label", "labels"))
 		}
+		if m.Shard != nil && name != "top" {
+			return nil, noregret.Errorf(noregret.Usage, "--"+name,
+				"the model of a shard and one merged from shards have no calibration: it needs the scores of all rows "+
+					"in one place; train on one machine")
+		}
 		if m.Calibration == nil && name != "top" {
 			return nil, noregret.Errorf(noregret.Usage, "--"+name,
 				"the model has no calibration, because training held "+
@@ -171,6 +176,10 @@ func (f *answerFlags) interval(s scored.Share) string {
 
 // stateTop says how many of the rows of --top are positive; least is the smallest of their scores.
 func (f *answerFlags) stateTop(r *modelReader, rows int, least float64) {
+	if r.model.Shard != nil {
+		r.app.Note("top %d: how many of them are positive is unknown, as models of shards keep no scores", rows)
+		return
+	}
 	if r.model.Calibration == nil {
 		r.app.Note("top %d: training held no rows out that would tell how many of them are positive", rows)
 		return

@@ -98,7 +98,7 @@ func (f *trainFlags) options() (o classify.Options, err error) {
 // withFlag sets the place of a usage error to the name of the flag.
 func withFlag(err error) error {
 	e, ok := errors.AsType[*noregret.Error](err)
-	if !ok || e.Code != noregret.Usage || e.Place != "algorithm" && e.Place != "positive" {
+	if !ok || e.Code != noregret.Usage || !slices.Contains([]string{"algorithm", "positive", "calibration"}, e.Place) {
 		return err
 	}
 	flag := *e

@@ -53,4 +53,33 @@ func TestTrainShards(t *testing.T) {
 		from = []string{"--from", at("a")}
 	}
 	run("evaluate", "--model", at("a"), at("d.svm"))
+
+	// A missing share is named, and a merge without it says so.
+	run("train", "--measure", "f1", "--shard", "3/3", "--model", at("3"), at("d.svm"))
+	refused := func(args ...string) string {
+		var out, errs bytes.Buffer
+		if code := cmds.Run(t.Context(), args, strings.NewReader(""), &out, &errs); code == 0 && args[0] != "predict" {
+			t.Errorf("%q: exit 0, want an error", args)
+		}
+		return errs.String()
+	}
+	want := "no shard has the rows 1/3, 2/3 of the input sha256:"
+	if errs := refused("merge", "--model", at("c"), at("3")); !strings.Contains(errs, want) {
+		t.Error(errs)
+	}
+	run("merge", "--model", at("c"), "--allow-missing", at("3"))
+	if out := run("inspect", at("c")); !strings.Contains(out, "no shard has the rows 1/3, 2/3") {
+		t.Errorf("no warning of missing shards in\n%s", out)
+	}
+	for want, args := range map[string][]string{
+		"--proba: the model of a shard and one merged":  {"predict", "--model", at("c"), "--proba", at("d.svm")},
+		"top 5: how many of them are positive is unkno": {"predict", "--model", at("c"), "--top", "5", at("d.svm")},
+		"--calibration: needs the scores of all held-ou": {
+			"train", "--measure", "f1", "--shard", "1/2", "--calibration", "platt", "--model", at("4"), at("d.svm"),
+		},
+	} {
+		if errs := refused(args...); !strings.Contains(errs, want) {
+			t.Errorf("%q prints %q, want %q", args, errs, want)
+		}
+	}
 }

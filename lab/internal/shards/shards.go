@@ -207,7 +207,7 @@ func (t *trial) merged(ctx context.Context, n, passes int) (values []float64, er
 			}
 			models = append(models, m)
 		}
-		if from, err = classify.Merge(models); err != nil {
+		if from, err = classify.Merge(models, classify.MergeOptions{}); err != nil {
 			return nil, err
 		}
 		v, err := t.value(ctx, from.Classifier())
