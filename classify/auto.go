@@ -122,6 +122,8 @@ type autoFit struct {
 	results map[recipe]comparedResult
 
 	budget, work float64
+	// warm is the training without held-out rows from which the last training begins, or nil.
+	warm *warmStart
 }
 
 // searches reports whether [Auto] chooses for data: not for rows with several labels, for options

@@ -464,7 +464,7 @@ func TestSearchCheck(t *testing.T) {
 		func(s *ModelSearch, _ *ModelFigures) { s.Cost.Own = math.Inf(1) },
 		func(s *ModelSearch, _ *ModelFigures) { s.Tried[0].Value = new(math.NaN()) },
 		func(_ *ModelSearch, f *ModelFigures) { f.Rows = 0 },
-		func(_ *ModelSearch, f *ModelFigures) { f.Folds = 1 },
+		func(_ *ModelSearch, f *ModelFigures) { f.Folds = 0 },
 		func(_ *ModelSearch, f *ModelFigures) { f.Values[0].High = math.NaN() },
 	} {
 		s, f := good()

@@ -70,7 +70,7 @@ func (a *autoFit) crossFit(ctx context.Context, r recipe, on *comparedOn) (*cros
 		m := on.folds[i].mapped[r.features]
 		var err error
 		if isBatch(r.algorithm) {
-			err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on.iterations)
+			_, err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on.iterations)
 		} else {
 			err = a.crossFitSteps(ctx, out, r, m)
 		}
@@ -106,15 +106,17 @@ func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe,
 	}))
 }
 
-// crossFitBatch is crossFitSteps for an algorithm that ends at an optimum.
-func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe, s *scaledFold, iterations int) error {
+// crossFitBatch is crossFitSteps for an algorithm that ends at an optimum, which it returns.
+func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe, s *scaledFold, iterations int) (
+	solved lbfgsResult, err error,
+) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return solved, err
 	}
 	x := s.train
-	solved, err := a.solve(x, r, iterations)
+	solved, err = a.solve(x, r, iterations, nil)
 	if err != nil {
-		return err
+		return solved, err
 	}
 	out.steps += int64(solved.passes) * int64(x.rows)
 	bias := x.biases(solved.w, x.outputs, 1)
@@ -129,13 +131,16 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 		z[0] -= threshold
 		out.scores = append(out.scores, z)
 	}
-	return nil
+	return solved, nil
 }
 
-// solve trains a batch algorithm on rows.
-func (a *autoFit) solve(x *design, r recipe, iterations int) (lbfgsResult, error) {
+// solve trains a batch algorithm on rows, from the given weights or, with nil, from 0.
+func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64) (lbfgsResult, error) {
+	if from == nil {
+		from = make([]float64, (x.columns+1)*x.outputs)
+	}
 	p := x.problem(x.labelWeights(a.labels(), r.algorithm), r.lambda/float64(x.rows), 1)
-	return p.solve(make([]float64, (x.columns+1)*x.outputs), iterations, searchPrecision)
+	return p.solve(from, iterations, searchPrecision)
 }
 
 // searchPrecision is the relative size of the gradient at which batch algorithms end while

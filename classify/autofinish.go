@@ -17,6 +17,9 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	c := &choices[at]
 	offsets := c.result.offsets
 	whole, err := a.onAllRows(c.recipe, on)
+	if err == nil && whole == nil {
+		whole, err = a.heldOut(c.recipe, on)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +141,9 @@ func (a *autoFit) trainChosen(c *choiceOf, offsets []float64) (*Result, error) {
 	for iterations < chosenIterations && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
 		iterations += iterations / 4
 	}
+	if a.warm != nil {
+		iterations = warmIterations
+	}
 	own := a.lastPrice(c.recipe, iterations)
 	a.work += own
 	a.out.Cost.Own = own / a.price.training
@@ -188,7 +194,11 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result
 	if err != nil {
 		return nil, err
 	}
-	solved, err := a.solve(x, r, iterations)
+	var from []float64
+	if w := a.warm; w != nil && slices.Equal(w.design.column, x.column) {
+		from = w.solved.w
+	}
+	solved, err := a.solve(x, r, iterations, from)
 	if err != nil {
 		return nil, err
 	}

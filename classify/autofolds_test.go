@@ -155,11 +155,26 @@ func TestLastComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tried := autoModel(t, d, measure.GMean{}).Search.Tried
+	m := autoModel(t, d, measure.GMean{})
+	tried := m.Search.Tried
 	last := slices.IndexFunc(tried, func(x TriedRecipe) bool { return x.Behind != nil })
 	for _, x := range tried {
 		if x.Rows > tried[last].Rows+2 { // labels are rounded
 			t.Errorf("the last comparison is of %d rows, %+v of more", tried[last].Rows, x)
 		}
+	}
+	// A tenth of the rows makes the figures, of a model of that size.
+	if f := m.Figures; m.Transform == nil || f.Rows < 2_999 || f.Rows > 3_001 || f.Folds != 1 {
+		t.Fatalf("figures are of %d rows and %d models", f.Rows, f.Folds)
+	}
+	c, err := Evaluate(context.Background(), d, m.Classifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, got := m.Figures.Of("gmean"), c.Value(measure.GMean{}); math.Abs(f.Value-got) > 0.02 {
+		t.Errorf("the figure is %+v, all rows give %.3f", f, got)
+	}
+	if m.Calibration[0].Rows != m.Figures.Rows || m.Training.Passes > 40 {
+		t.Errorf("calibrated on %d rows, %d passes at the end", m.Calibration[0].Rows, m.Training.Passes)
 	}
 }

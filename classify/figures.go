@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,9 +16,11 @@ import (
 
 // ModelFigures are the values of measures to expect on new rows. They are cross-fitted: every row
 // is predicted by a model and a threshold that have not seen it, and if [Auto] compared candidates
-// on these rows, by the candidate that is chosen without it.
+// on these rows, by the candidate that is chosen without it. Where that would be too expensive, a
+// part of the rows is held out instead.
 type ModelFigures struct {
-	// Rows is the number of rows that were predicted and Folds that of the models.
+	// Rows is the number of rows that were predicted and Folds that of the models: 1 if the rows
+	// were held out of a training like that of the final model.
 	Rows  int64 `json:"rows"`
 	Folds int   `json:"folds"`
 	// Values has every measure of the task without a parameter that is defined.
@@ -49,8 +52,8 @@ func (f *ModelFigures) check() error {
 	if f == nil {
 		return nil
 	}
-	if f.Rows < 1 || f.Folds < 2 {
-		return noregret.BadInputf("figures", "%d rows and %d folds, want at least 1 and 2", f.Rows, f.Folds)
+	if f.Rows < 1 || f.Folds < 1 {
+		return noregret.BadInputf("figures", "%d rows and %d folds, want at least 1 of both", f.Rows, f.Folds)
 	}
 	for i, x := range f.Values {
 		if !allFinite(x.Value, x.Low, x.High) {
@@ -284,7 +287,7 @@ func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigure
 	if !slices.Contains(names, a.opt.Measure.Name()) {
 		names = append([]string{a.opt.Measure.Name()}, names...)
 	}
-	out := &ModelFigures{Rows: int64(c.rows), Folds: len(c.folds), Values: []Figure{}}
+	out := &ModelFigures{Rows: int64(c.rows), Folds: cmp.Or(c.models, len(c.folds)), Values: []Figure{}}
 	for _, name := range names {
 		m, err := a.data.Task.Measure(name)
 		if err != nil {
