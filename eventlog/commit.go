@@ -1,7 +1,9 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 
@@ -14,6 +16,7 @@ import (
 type request struct {
 	events []Event
 	size   int
+	at     uint64        // the position that the first event must get, 0 for any
 	done   chan struct{} // closed when first and err are set
 	first  uint64
 	err    error
@@ -21,26 +24,41 @@ type request struct {
 
 // Append implements [Appender]. Calls that wait together share one flush of the disk.
 func (s *Store) Append(ctx context.Context, events ...Event) (first, last uint64, err error) {
-	size, err := s.opts.checkEvents(events)
+	first, err = s.append(ctx, 0, events)
 	if err != nil {
 		return 0, 0, err
 	}
-	r := &request{events: events, size: size, done: make(chan struct{})}
+	return first, first + uint64(len(events)) - 1, nil
+}
+
+// AppendAt implements [Appender]. It shares its flush with calls of Append that come after it.
+func (s *Store) AppendAt(ctx context.Context, first uint64, events ...Event) error {
+	if first == 0 {
+		return noregret.Errorf(noregret.Usage, "append", "position 0: positions begin at 1")
+	}
+	_, err := s.append(ctx, first, events)
+	return err
+}
+
+// append appends the events at a position, or at any if that is 0, and returns the first position.
+func (s *Store) append(ctx context.Context, at uint64, events []Event) (first uint64, err error) {
+	size, err := s.opts.checkEvents(events)
+	if err != nil {
+		return 0, err
+	}
+	r := &request{events: events, size: size, at: at, done: make(chan struct{})}
 	if err := s.enqueue(ctx, r); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	select {
 	case <-r.done:
 	case <-ctx.Done():
 		if s.takeBack(r) {
-			return 0, 0, notAppended(ctx)
+			return 0, notAppended(ctx)
 		}
 		<-r.done
 	}
-	if r.err != nil {
-		return 0, 0, r.err
-	}
-	return r.first, r.first + uint64(len(events)) - 1, nil
+	return r.first, r.err
 }
 
 func notAppended(ctx context.Context) error {
@@ -104,7 +122,10 @@ func (s *Store) commit() {
 			return
 		}
 		s.commitMu.Lock()
-		err := s.writeGroup(group)
+		err := error(nil)
+		if write := s.fence(group); len(write) > 0 {
+			err = s.writeGroup(write)
+		}
 		s.commitMu.Unlock()
 		if err != nil {
 			s.fail(err)
@@ -114,7 +135,9 @@ func (s *Store) commit() {
 		s.release(size)
 		s.mu.Unlock()
 		for _, r := range group {
-			r.err = err
+			if err != nil {
+				r.err = err
+			}
 			close(r.done)
 		}
 		// Let the callers that just got their answers append again. Otherwise callers that append
@@ -143,6 +166,9 @@ func (s *Store) takeGroup() (group []*request, size int) {
 	}
 	n, count := 0, 0
 	for _, r := range s.queue {
+		if n > 0 && r.at > 0 {
+			break // it is compared with the log before the group is written
+		}
 		if n > 0 && (size+r.size > s.opts.GroupBytes || count+len(r.events) > s.opts.GroupEvents) {
 			break
 		}
@@ -154,6 +180,64 @@ func (s *Store) takeGroup() (group []*request, size int) {
 	group = slices.Clone(s.queue[:n])
 	s.queue = slices.Delete(s.queue, 0, n)
 	return group, size
+}
+
+// fence returns the part of a group that is to be written. The first request may lack: it is for a
+// position that does not follow the last one, or its events are in the log already.
+func (s *Store) fence(group []*request) []*request {
+	r := group[0]
+	s.mu.Lock()
+	next := s.last.position + 1
+	s.mu.Unlock()
+	if r.at == 0 || r.at == next {
+		return group
+	}
+	held, err := s.holds(r.at, r.events)
+	if err == nil && !held {
+		err = noregret.Errorf(noregret.Internal, s.dir, "%w: %d was expected, the next one is %d", ErrFenced, r.at,
+			next)
+	}
+	r.first, r.err = r.at, err
+	return group[1:]
+}
+
+// holds reports whether the log has exactly these events from a position on. Only the committer
+// calls it.
+func (s *Store) holds(first uint64, events []Event) (bool, error) {
+	s.mu.Lock()
+	end := s.last.position
+	s.mu.Unlock()
+	last := first + uint64(len(events)) - 1
+	if last < first || last > end {
+		return false, nil
+	}
+	at := first
+	for at <= last {
+		c := s.cursor(at)
+		chunk := new([]Record)
+		err := s.guard(func() (err error) {
+			*chunk, err = s.readChunk(&c.chain, last)
+			return err
+		})
+		if errors.Is(err, ErrCompacted) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		for _, r := range *chunk {
+			if !r.same(events[at-first]) {
+				return false, nil
+			}
+			at++
+		}
+	}
+	return true, nil
+}
+
+// same reports whether two events are the same.
+func (e Event) same(f Event) bool {
+	return e.Kind == f.Kind && e.Time == f.Time && bytes.Equal(e.Payload, f.Payload)
 }
 
 // writeGroup makes a group durable and then visible. Only the committer calls it, so s.last does

@@ -37,11 +37,14 @@
 //     A flipped bit, a missing or repeated position or a truncated file is reported when the log is
 //     opened, or at the latest by the reader that reaches it, as [ErrDamaged] with the position and the
 //     problem. Checksums are CRC-32C: they detect accidents, not forgery.
+//   - One writer. AppendAt names the position that its first event must get. If another writer has
+//     appended, it appends nothing and returns [ErrFenced]. If these very events are at these positions
+//     already, it succeeds, so that an append with an unknown outcome can be repeated.
 //
-// The log does not recognise repeated appends: a caller that retries a failed append may append
-// twice. Events that must count once carry an identity of their own (a token; source and sequence
-// number), which the fold checks. It must do so anyway, as a client may also send the same event
-// twice.
+// Append, without a position, does not recognise repeated appends: a caller that retries a failed
+// one may append twice. Events that must count once carry an identity of their own (a token; source
+// and sequence number), which the fold checks. It must do so anyway, as a client may also send the
+// same event twice.
 //
 // # Checking and repairing
 //

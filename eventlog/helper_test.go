@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.uber.org/goleak"
+
+	"github.com/noregret/noregret/internal/random"
 )
 
 // tree maps the paths of a directory's files to their contents. It makes file systems that hold a
@@ -182,3 +187,51 @@ func noLeaks(t *testing.T) {
 
 // yieldCPU lets other goroutines run. Tests wait on conditions with it, never for a time.
 func yieldCPU() { runtime.Gosched() }
+
+// smallOptions make pebble replace its files often.
+func smallOptions() Options {
+	return Options{
+		MaxEventBytes: 50_000, GroupEvents: 4096, GroupBytes: 64_000, QueueBytes: 256_000, FlushBytes: 256_000,
+		KeepSnapshots: 2,
+	}
+}
+
+// faults fails the n-th change of the disk after it is armed: only that one or, like a dead disk,
+// all later ones as well.
+type faults struct {
+	left   atomic.Int64 // 0: not armed
+	forced bool
+}
+
+func (f *faults) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Kind == errorfs.OpRemove || op.Kind == errorfs.OpFileClose ||
+		op.Kind == errorfs.OpFilePreallocate {
+		return nil
+	}
+	if f.left.Load() == 0 {
+		return nil
+	}
+	switch n := f.left.Add(-1); {
+	case n == 0:
+		if f.forced {
+			f.left.Store(1) // the next change, too
+		}
+		return errorfs.ErrInjected
+	}
+	return nil
+}
+
+func (f *faults) String() string { return "faults" }
+
+func mustOpen(t testing.TB, fs FS) *Store {
+	t.Helper()
+	s, err := Open(fs, "log", smallOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeOrAbandon(s *Store) { _ = s.Close() }
+
+func seeded(seed uint64) *rand.Rand { return rand.New(random.New(seed, "eventlog")) }

@@ -185,10 +185,12 @@ type memoryLog struct {
 
 func (m *memoryLog) Stats() Stats { return Stats{First: 1, Last: uint64(len(m.events))} }
 
-func (m *memoryLog) Append(_ context.Context, events ...Event) (first, last uint64, err error) {
-	first = uint64(len(m.events)) + 1
+func (m *memoryLog) AppendAt(_ context.Context, first uint64, events ...Event) error {
+	if first != uint64(len(m.events))+1 {
+		return ErrFenced
+	}
 	m.events = append(m.events, events...)
-	return first, uint64(len(m.events)), nil
+	return nil
 }
 
 func (m *memoryLog) all() iter.Seq2[Record, error] {

@@ -43,6 +43,18 @@ type Appender interface {
 	// removed; once they are being written, Append waits for the outcome. Append is safe for
 	// concurrent use.
 	Append(ctx context.Context, events ...Event) (first, last uint64, err error)
+	// AppendAt is Append for a log with one writer: the events become those from position first on,
+	// or it returns [ErrFenced] and has appended nothing, because the log ends elsewhere. A writer
+	// that another one has replaced thereby learns it before it can do harm.
+	//
+	// It may be repeated. If the log holds exactly these events at these positions, AppendAt
+	// appends nothing and returns nil. So a writer whose append has an unknown outcome (it has
+	// failed, or the connection broke off) opens the log again and calls AppendAt with the same
+	// events and the same position: afterwards they are in the log once, or another writer's are.
+	// Reading instead proves nothing in a replicated log, where the first attempt may still arrive.
+	// A writer has one call in progress at a time: of two, the second could be appended behind a
+	// foreign event that has taken the place of the first.
+	AppendAt(ctx context.Context, first uint64, events ...Event) error
 }
 
 // Reader yields durable events in the order of their positions. Any number of readers may run
@@ -123,6 +135,9 @@ var (
 	// be appended or read until the log is closed and opened again ([Probe] says whether the disk
 	// works).
 	ErrFailed = errors.New("the log has failed")
+	// ErrFenced: AppendAt was called for a position that does not follow the last event: another
+	// writer has appended to the log.
+	ErrFenced = errors.New("the log does not end before the expected position: another writer appends to it")
 	// ErrReadOnly: the log was opened by OpenReadOnly.
 	ErrReadOnly = errors.New("the log is open for reading only")
 	// ErrNoRoom: the disk has no room for a snapshot, or to drop events. The log goes on.

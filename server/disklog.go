@@ -130,6 +130,11 @@ func (d *diskLog) Append(ctx context.Context, events ...eventlog.Event) (first, 
 	return d.store.Load().Append(ctx, events...)
 }
 
+// AppendAt implements [eventlog.Appender].
+func (d *diskLog) AppendAt(ctx context.Context, first uint64, events ...eventlog.Event) error {
+	return d.store.Load().AppendAt(ctx, first, events...)
+}
+
 // Read implements [eventlog.Reader].
 func (d *diskLog) Read(ctx context.Context, from uint64) iter.Seq2[eventlog.Record, error] {
 	return d.store.Load().Read(ctx, from)
