@@ -212,17 +212,25 @@ func (a *arffReader) row() error {
 	} else if a.cells, err = arffCells(line); err == nil && len(a.cells) != len(a.attributes) {
 		err = fmt.Errorf("%d values, but there are %d attributes", len(a.cells), len(a.attributes))
 	}
-	if err != nil {
-		return a.bad("%w", err)
-	}
 	for i, at := range a.attributes {
-		if c := a.cells[i]; at.values != nil && c != "?" && !slices.Contains(at.values, c) {
-			return a.bad("attribute %s: %s is none of its %d values", at.name, quote([]byte(c)), len(at.values))
+		if err != nil {
+			break
 		}
+		if c := a.cells[i]; at.values != nil && c != "?" && !slices.Contains(at.values, c) {
+			err = fmt.Errorf("attribute %s: %s is none of its %d values", at.name, quote([]byte(c)), len(at.values))
+		}
+	}
+	if err != nil { // a bad line, which the reader of CSV counts
+		a.cells = append(a.cells[:0], faultMark+err.Error())
+		a.cells = append(a.cells, make([]string, len(a.attributes))...)
 	}
 	a.write()
 	return nil
 }
+
+// faultMark begins the first cell of a row that stands for a bad line of ARFF. The rest of the cell
+// says why it is bad. Such a row has one cell more than there are columns.
+const faultMark = "\x00bad: "
 
 // sparse reads a row {index value, ...}.
 func (a *arffReader) sparse(line string) error {

@@ -20,13 +20,14 @@ func (in *input) convert() error {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	switch {
 	case isJSONArray(head):
+		in.written = "JSON array"
 		in.r = bufio.NewReaderSize(&arrayReader{in: in.r, name: in.name, line: 1}, peekBytes)
 	case isARFF(head):
 		a := &arffReader{in: in.r, name: in.name}
 		if err := a.readHeader(); err != nil {
 			return err
 		}
-		in.nominal = a.nominalNames()
+		in.nominal, in.written = a.nominalNames(), "ARFF"
 		in.r = bufio.NewReaderSize(a, peekBytes)
 	}
 	return nil

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,19 @@ func TestARFF(t *testing.T) {
 		_, err := Load(t.Context(), []string{writeFile(t, "bad.arff", arffHeader+rows)}, Options{})
 		if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", rows, err, want)
+		}
+	}
+	// Bad rows are skipped as those of other formats are, also the first.
+	for _, rows := range []string{"21.5,low,1,no\n%s2,low,2,yes\n", "%s21.5,low,1,no\n2,low,2,yes\n"} {
+		text := arffHeader + fmt.Sprintf(rows, "1,high,1,no\n1,low,1\n1,'low,1,no\n{1 low\n")
+		set := load(t, Options{MaxBadLines: 4}, writeFile(t, "some.arff", text))
+		i := set.Info()
+		if i.Rows != 2 || i.BadLines != 4 || i.Written != "ARFF" || !strings.Contains(i.FirstBad[0].Error(), `"high" is none of its 3`) {
+			t.Errorf("%d rows, %d bad lines, %v", i.Rows, i.BadLines, i.FirstBad)
+		}
+		_, err := Load(t.Context(), []string{writeFile(t, "some.arff", text)}, Options{MaxBadLines: 3})
+		if err == nil || !strings.Contains(err.Error(), "the sparse row has no closing brace") {
+			t.Errorf("one bad line too many: %v", err)
 		}
 	}
 	for header, want := range map[string]string{

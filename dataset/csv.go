@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -183,6 +184,9 @@ func (p *csvParser) row(r *result, plan *csvPlan, row []byte) error {
 		return nil
 	}
 	if len(cells) != len(plan.columns) {
+		if why, found := strings.CutPrefix(string(cells[0]), faultMark); found {
+			return errors.New(why)
+		}
 		how := "" // explains an inferred delimiter
 		if p.opt.Delimiter == "" {
 			how = fmt.Sprintf(" (the delimiter %q was inferred from the first line; --delimiter overrides it)",

@@ -38,6 +38,9 @@ type Info struct {
 	Weighted        bool     // whether a weight differs from 1
 	Inputs          []string // the names of the inputs as given
 	FirstAt         []string // the place of the first row with each label; nil for one input
+	// Written is the format of the first input where it is read by way of Schema.Format: "ARFF" or
+	// "JSON array"; else "".
+	Written string
 }
 
 // maxFirstBad bounds the number of errors in Info.FirstBad.

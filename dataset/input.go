@@ -37,6 +37,7 @@ type input struct {
 	raw    *countingReader
 	// nominal are the names of ARFF's nominal attributes.
 	nominal []string
+	written string // see [Info.Written]
 }
 
 // countingReader counts the bytes read from the stored input.

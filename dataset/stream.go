@@ -117,6 +117,7 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 }
 
 func (s *Stream) startText(ctx context.Context, in *input, inputs []string, format Format) error {
+	s.info.Written = in.written
 	src := &textSource{opt: &s.opt, format: format, inputs: inputs, next: 1, digest: s.digest}
 	var newParser func() parser
 	switch format {

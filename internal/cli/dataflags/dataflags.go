@@ -1,6 +1,7 @@
 package dataflags
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,7 +200,7 @@ func (f *Flags) Examples(a *command.App, set *dataset.Set, task classify.Task) (
 	}
 	a.Note("there are %d %s: %s", len(data.Labels), what, show.Listed(data.Labels))
 	info := set.Info()
-	f.ReadDecisions(a, info.Schema, indexReason(info.Schema))
+	f.ReadDecisions(a, info, indexReason(info.Schema))
 	manyValues(a, info)
 	return data, nil
 }
@@ -279,7 +280,7 @@ func (f *Flags) decisions(a *command.App, info dataset.Info, class int) {
 		}
 		a.Note("the positive label is %q, %s (--positive says otherwise)", info.Labels[class].Name, why)
 	}
-	f.ReadDecisions(a, s, indexReason(s))
+	f.ReadDecisions(a, info, indexReason(s))
 }
 
 // indexReason explains why features are numbered from 0 or 1.
@@ -292,15 +293,16 @@ func indexReason(s *dataset.Schema) string {
 
 // ReadDecisions reports the defaults chosen for reading the data. base explains the choice of the
 // index base.
-func (f *Flags) ReadDecisions(a *command.App, s *dataset.Schema, base string) {
+func (f *Flags) ReadDecisions(a *command.App, info dataset.Info, base string) {
+	s := info.Schema
 	if f.Format == string(dataset.Auto) {
-		a.Note("the format is %s (--format says otherwise)", s.Format)
+		a.Note("the format is %s (--format says otherwise)", cmp.Or(info.Written, string(s.Format)))
 	}
 	switch {
 	case s.Format == dataset.SVMLight && s.Bits == 0 && f.Base == string(dataset.BaseAuto):
 		a.Note("features are numbered from %s, %s (--base says otherwise)", s.Base, base)
 	case s.Format == dataset.CSV:
-		f.csvDecisions(a, s)
+		f.csvDecisions(a, s, info.Written == "ARFF")
 	}
 }
 
@@ -327,8 +329,8 @@ func manyValues(a *command.App, info dataset.Info) {
 	}
 }
 
-func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema) {
-	if f.Header == string(dataset.HeaderAuto) {
+func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema, named bool) {
+	if f.Header == string(dataset.HeaderAuto) && !named {
 		first := "is data"
 		if s.Header {
 			first = "names the columns"

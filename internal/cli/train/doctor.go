@@ -84,7 +84,7 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
 	info := set.Info()
-	o.data.ReadDecisions(a, info.Schema, "as far as it tells")
+	o.data.ReadDecisions(a, info, "as far as it tells")
 	var test *dataset.Set
 	if o.test != "" {
 		flags := *o.data

@@ -59,5 +59,5 @@ func streamDecisions(a *command.App, data *dataflags.Flags, info dataset.Info) {
 	if data.Positive == "" {
 		a.Note("the positive label is \"1\", as of +1/-1 and 1/0 (--positive says otherwise)")
 	}
-	data.ReadDecisions(a, info.Schema, "as a stream cannot look ahead")
+	data.ReadDecisions(a, info, "as a stream cannot look ahead")
 }
