@@ -129,11 +129,12 @@ func benchTrain(b *testing.B, dir string, set benchSet) {
 		}
 	}
 	for _, source := range []struct {
-		name   string
-		inputs []string
-	}{{"text", text}, {"gz", packed}, {"cache", []string{cache}}} {
+		name     string
+		inputs   []string
+		noDigest bool
+	}{{"text", text, false}, {"text-nodigest", text, true}, {"gz", packed, false}, {"cache", []string{cache}, false}} {
 		run(source.name, func(o Options) int64 {
-			opt := dataset.Options{Workers: runtime.GOMAXPROCS(0)}
+			opt := dataset.Options{Workers: runtime.GOMAXPROCS(0), NoDigest: source.noDigest}
 			s, err := dataset.Open(context.Background(), source.inputs, opt)
 			if err != nil {
 				b.Fatal(err)

@@ -29,7 +29,7 @@ type Info struct {
 	NoLabel  int64   // number of rows without a label
 	Weight   float64 // sum of all weights
 	// Digest is "sha256:" and the hex digest of the decompressed input bytes in order; "" until the
-	// end of a stream.
+	// end of a stream, and with Options.NoDigest.
 	Digest          string
 	Schema          *Schema  // the feature space
 	BadLines        int64    // number of lines that were skipped

@@ -68,7 +68,7 @@ func Open(ctx context.Context, inputs []string, opt Options) (*Stream, error) {
 		return nil, err
 	}
 	s := &Stream{
-		opt: opt, total: total, digest: sha256.New(),
+		opt: opt, total: total, digest: newDigest(opt),
 		byLabel: map[string]uint16{}, byName: map[string]uint32{},
 		stdin: slices.Contains(inputs, stdinName),
 		live:  total < 0 && !opt.lateBase,
@@ -245,7 +245,9 @@ func (s *Stream) fetch() error {
 	c, err := s.pipe.next()
 	if err != nil {
 		if err == io.EOF {
-			s.info.Digest = "sha256:" + hex.EncodeToString(s.digest.Sum(nil))
+			if !s.opt.NoDigest {
+				s.info.Digest = "sha256:" + hex.EncodeToString(s.digest.Sum(nil))
+			}
 			if bad := s.checkColumns(); bad != nil {
 				return bad
 			}
@@ -450,3 +452,18 @@ func (s *Stream) Close() error {
 	s.pipe.close(!s.stdin || s.err == io.EOF)
 	return nil
 }
+
+// newDigest returns the hash of the input. It is computed by the reading goroutine, apart from
+// those that parse and learn.
+func newDigest(opt Options) hash.Hash {
+	if opt.NoDigest {
+		return noDigest{}
+	}
+	return sha256.New()
+}
+
+// noDigest is the hash of an input whose digest is not wanted.
+type noDigest struct{ hash.Hash }
+
+// Write implements [hash.Hash].
+func (noDigest) Write(p []byte) (int, error) { return len(p), nil }

@@ -171,6 +171,7 @@ func newTrainCommand(a *command.App, files privateFiles) *cobra.Command {
 	o.data.RegisterPositive(cmd)
 	o.data.RegisterMultilabel(cmd)
 	o.data.RegisterCache(cmd)
+	o.data.RegisterDigest(cmd)
 	command.Require(cmd, "model")
 	command.ShortHelp(cmd, mainFlags...)
 	return cmd
@@ -203,6 +204,10 @@ func (o *trainOptions) Validate() (err error) {
 	if o.opt.Drift.Kind != forget.None && !o.stream {
 		return noregret.Errorf(noregret.Usage, "--drift",
 			"needs --stream: training on data that are kept shuffles them, so that nothing is recent")
+	}
+	if o.data.NoDigest() && !o.stream {
+		return noregret.Errorf(noregret.Usage, "--digest",
+			"none needs --stream: reading is a small part of a training that keeps the data")
 	}
 	if err := o.shards.check(o); err != nil {
 		return err

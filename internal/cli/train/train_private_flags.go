@@ -79,6 +79,7 @@ var refusedPrivately = map[string]string{
 		"not trained on",
 	"folds": "cross-fitting uses each record several times and chooses by the results: each is a release of its " +
 		"own",
+	"digest":    "no digest of the records is released",
 	"shard":     "a merge reads the counts and moments of the rows, which would be releases of their own",
 	"from":      "for --shard, which is not private",
 	"valid":     "a choice by the records of another file is a release about them",

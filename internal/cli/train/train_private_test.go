@@ -74,6 +74,8 @@ func sample(f *pflag.Flag) string {
 		return "tuned"
 	case f.Name == "reward":
 		return "logistic"
+	case f.Name == "digest":
+		return "none"
 	case f.Name == "decimal":
 		return "."
 	case f.Name == "drift":
