@@ -292,8 +292,12 @@ func (p *Kept) among(arms int) ([]uint32, error) {
 	return out, nil
 }
 
-// errNotKept is the result of items without a version whose unit has no kept decision.
-var errNotKept = noregret.BadInputf("unit", "not ranked, or its attribution window has closed")
+// The results of items without a version whose unit has no kept decision: see [Decisions.expire].
+var (
+	errNotPending = noregret.BadInputf("unit", "not ranked, or longer ago than the shortest window of the metrics")
+	errNotKept    = noregret.BadInputf("unit", "not ranked, not exposed within the shortest window of the metrics, or "+
+		"the longest has closed")
+)
 
 // activate exposes the kept decision of an item's unit.
 func (x *Joiner) activate(in *Input, item *Unit) (api.ItemStatus, error) {
@@ -301,7 +305,7 @@ func (x *Joiner) activate(in *Input, item *Unit) (api.ItemStatus, error) {
 	k := &x.Kept
 	row := k.find(unit)
 	if row < 0 {
-		return api.Late, errNotKept
+		return api.Late, errNotPending
 	}
 	if k.Arm[row]&pendingBit == 0 {
 		return api.Duplicate, nil
