@@ -112,7 +112,7 @@ func (c *Continuation) newLearner(square float64) (Learner, *twoClass, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	two := l.(interface{ common() *twoClass }).common()
+	two := l.(interface{ two() *twoClass }).two()
 	if l, ok := l.(*STAMP); ok {
 		l.setLevel(c.level())
 		l.stage = int(min(l.longestStage(), max(float64(l.stage), float64(c.before/4))))
@@ -370,5 +370,5 @@ func (c *Continuation) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// common returns the common part of a learner of two classes.
-func (o *twoClass) common() *twoClass { return o }
+// two returns the common part of a learner of two classes.
+func (o *twoClass) two() *twoClass { return o }
