@@ -20,13 +20,14 @@ const doctorLong = `Look for what is wrong with data before a classifier is trai
 ` + dataflags.Help + `
 
 The findings are: id-like (a new name in nearly every row, a new whole number in every row, or one
-that follows the order of the rows), mixed (numbers or dates with other values among them), narrow (numbers
-that float32 cannot tell apart), constant (the same value in every row), leaking (the column alone tells the label of nearly
-every row, as what is known only afterwards does) and duplicate (equal to another column in every
-row). With --test they are also: shift (distributed otherwise in the test data, also the labels) and
-new-values (values that training lacks). The first 4,096 features are looked at. A
-column that "train" refuses is a finding here, is left out, and is not in the output's columns;
-from standard input, which cannot be read again, it is an error as there.
+that follows the order of the rows), mixed (numbers or dates with other values among them), narrow
+(numbers that float32 cannot tell apart), constant (the same value in every row), leaking (the
+column alone tells the label of nearly every row, as what is known only afterwards does) and
+duplicate (equal to another column in every row). With --test they are also: shift (distributed
+otherwise in the test data, also the labels) and new-values (values that training lacks). The first
+4,096 features are looked at. A column that "train" refuses is a finding here, is left out, and is
+not in the output's columns; from standard input, which cannot be read again, it is an error as
+there.
 
 The exit status is 0 without a finding and 3 with one. With --json the output is {data, test, rows,
 features, healthy, columns, findings}: each of columns says how one is read, as in the schema of a

@@ -81,10 +81,10 @@ qmean and gmean, auc_ovr (the mean of the AUC of each class against the others, 
 or its score where the model has none), log_loss and brier (the sum over the classes, as
 scikit-learn has it), n, labels, confusion (a list of rows, one for each true class), classes (a
 list of {label, weight, predicted, recall, precision, f1}), ignored_features, bad_lines, task,
-measure, algorithm. The three of the scores are null beyond 10 million scores. A model of several labels gives macro_f1, micro_f1, macro_precision, micro_precision,
-macro_recall, micro_recall, subset_accuracy (rows without a mistake), hamming_loss (wrong pairs of
-row and label), n, per_label (a list of {label, tp, fn, tn, fp, recall, precision, f1}), and the
-same at the end.
+measure, algorithm. The three of the scores are null beyond 10 million scores. A model of several
+labels gives macro_f1, micro_f1, macro_precision, micro_precision, macro_recall, micro_recall,
+subset_accuracy (rows without a mistake), hamming_loss (wrong pairs of row and label), n, per_label
+(a list of {label, tp, fn, tn, fp, recall, precision, f1}), and the same at the end.
 ` + prequentialLong
 
 // newEvaluateCommand makes "noregret evaluate".
