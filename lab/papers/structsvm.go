@@ -9,21 +9,23 @@ import (
 	"github.com/noregret/noregret/internal/vec"
 )
 
-// structSVM is the F₁ struct-SVM problem (Joachims 2005, "SVMperf") on fixed rows,
+// structSVM is the struct-SVM problem of a measure (Joachims 2005, "SVMperf") on fixed rows,
 //
-//	min ½‖w‖² + Cξ   so that for all labelings ȳ:  (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ ≥ Δ(ȳ) - ξ,   Δ = 1 - F₁(y, ȳ),
+//	min ½‖w‖² + Cξ   so that for all labelings ȳ:  (1/n)Σ(y_i - ȳ_i)⟨w, x_i⟩ ≥ Δ(ȳ) - ξ,
 //
+// with Δ = 1 less the measure of the labeling ȳ,
 // with a constant feature of value 1 for the intercept, regularised like the rest. It is a baseline
 // for comparisons only. All rows have the same weight.
 type structSVM struct {
 	rows     []classify.Example
 	pos, neg []int // the rows of each class; sorted by score as a side effect of mostViolated
 	dim      int   // without the constant feature
+	loss     structLoss
 	z        []float64
 }
 
-func newStructSVM(rows []classify.Example, dim int) *structSVM {
-	s := &structSVM{dim: dim}
+func newStructSVM(loss structLoss, rows []classify.Example, dim int) *structSVM {
+	s := &structSVM{dim: dim, loss: loss}
 	s.reset(rows)
 	return s
 }
@@ -52,17 +54,10 @@ type cut struct {
 // violation is delta - ⟨w, g⟩, the ξ that the cut requires.
 func (c *cut) violation(w []float64) float64 { return c.delta - vec.DotInOrder(w, c.g) }
 
-// f1Loss is Δ = 1 - F₁ with n₊ positives of which fn are missed, and fp false positives.
-func f1Loss(positives, fn, fp int) float64 {
-	hits := 2 * (positives - fn)
-	return 1 - float64(hits)/float64(hits+fn+fp)
-}
-
 // mostViolated returns the labeling that w violates most: of all labelings with the same numbers of
 // errors, the one that flips the positives with the lowest and the negatives with the highest
-// scores. For each number of missed positives the violation is concave in the number of false
-// positives (Δ is, and so are the prefix sums of falling scores), so that bisection on its
-// increments finds the best one. O(n·(nnz + log n)): one pass over the rows.
+// scores. The search for the numbers is that of the loss. O(n·(nnz + log n)): one pass over the
+// rows.
 func (s *structSVM) mostViolated(w []float64) cut {
 	for i, x := range s.rows {
 		z := w[s.dim]
@@ -74,37 +69,27 @@ func (s *structSVM) mostViolated(w []float64) cut {
 	slices.SortFunc(s.pos, func(a, b int) int { return cmp.Or(cmp.Compare(s.z[a], s.z[b]), cmp.Compare(a, b)) })
 	slices.SortFunc(s.neg, func(a, b int) int { return cmp.Or(cmp.Compare(s.z[b], s.z[a]), cmp.Compare(a, b)) })
 	scale := 2 / float64(len(s.rows))
-	below := make([]float64, len(s.neg)+1) // below[h] = (2/n)Σ of the h highest negative scores
-	for h, i := range s.neg {
-		below[h+1] = below[h] + float64(scale*s.z[i])
+	v := &violations{
+		delta: func(fn, fp int) float64 { return s.loss.of(len(s.pos), len(s.neg), fn, fp) },
+		pos:   make([]float64, len(s.pos)), neg: make([]float64, len(s.neg)),
 	}
-	best, fn, fp, above := math.Inf(-1), 0, 0, 0.0
-	for f := 0; f <= len(s.pos); f++ {
-		if f > 0 {
-			above += float64(scale * s.z[s.pos[f-1]])
-		}
-		value := func(h int) float64 { return f1Loss(len(s.pos), f, h) + below[h] - above }
-		lo, hi := 0, len(s.neg)
-		for lo < hi {
-			mid := (lo + hi) / 2
-			gain := f1Loss(len(s.pos), f, mid+1) - f1Loss(len(s.pos), f, mid) + float64(scale*s.z[s.neg[mid]])
-			if gain > 0 {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
-		if v := value(lo); v > best {
-			best, fn, fp = v, f, lo
-		}
+	for k, i := range s.pos {
+		v.pos[k] = scale * s.z[i]
 	}
+	for k, i := range s.neg {
+		v.neg[k] = scale * s.z[i]
+	}
+	v.above, v.below = prefixes(v.pos), prefixes(v.neg)
+	fn, fp := s.loss.search(v)
 	return s.cutOf(fn, fp)
 }
 
 // cutOf returns the cut that flips the first fn positives and the first fp negatives in the present
 // order.
 func (s *structSVM) cutOf(fn, fp int) cut {
-	c := cut{g: make([]float64, s.dim+1), delta: f1Loss(len(s.pos), fn, fp), flippedPos: fn, flippedNeg: fp}
+	c := cut{
+		g: make([]float64, s.dim+1), delta: s.loss.of(len(s.pos), len(s.neg), fn, fp), flippedPos: fn, flippedNeg: fp,
+	}
 	scale := 2 / float64(len(s.rows))
 	add := func(i int, by float64) {
 		x := &s.rows[i]
@@ -225,8 +210,8 @@ type trained struct {
 
 // cuttingPlanes is SVMperf (Joachims 2005): it adds the cut of the most violated labeling until its
 // violation is at most ξ + 1e-3, for at most limit passes. A pass computes the scores; the cut
-// reads the flipped rows again.
-func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
+// reads the flipped rows again. After each cut, each is called with the weights, if it is not nil.
+func (s *structSVM) cuttingPlanes(c float64, limit int, each func(cuts int, w []float64)) trained {
 	const epsilon, inexact, moves = 1e-3, 1e-4, 200_000
 	q := newCutQP(c, s.dim)
 	w := make([]float64, s.dim+1)
@@ -242,6 +227,9 @@ func (s *structSVM) cuttingPlanes(c float64, limit int) trained {
 		q.add(next)
 		w, out.xi, out.gap = q.solve(inexact*c, moves)
 		out.iterations++
+		if each != nil {
+			each(out.iterations, w)
+		}
 	}
 	out.model = linearModel(w)
 	return out
@@ -259,7 +247,7 @@ func linearModel(w []float64) classify.Linear {
 // informative, is skipped, as is an incomplete last one. There is no projection.
 func miniBatch(rows []classify.Example, dim, buffer int, eta float64) trained {
 	w, sum := make([]float64, dim+1), make([]float64, dim+1)
-	s := newStructSVM(nil, dim)
+	s := newStructSVM(structLosses[0], nil, dim)
 	out := trained{passes: 1}
 	for ; len(rows) >= buffer; rows = rows[buffer:] {
 		s.reset(rows[:buffer])

@@ -174,13 +174,13 @@ func (t *tale) consider(ctx context.Context, b *best, r trained) error {
 }
 
 func (t *tale) svmPerf(ctx context.Context, limit int) (float64, int, error) {
-	s := newStructSVM(t.rows, 10)
+	s := newStructSVM(structLosses[0], t.rows, 10)
 	var b best
 	for _, c := range []float64{10, 100, 1000, 10_000} {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		if err := t.consider(ctx, &b, s.cuttingPlanes(c, limit)); err != nil {
+		if err := t.consider(ctx, &b, s.cuttingPlanes(c, limit, nil)); err != nil {
 			return 0, 0, err
 		}
 	}
