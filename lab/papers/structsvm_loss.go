@@ -16,8 +16,8 @@ type structLoss struct {
 	search func(v *violations) (fn, fp int)
 }
 
-// structLosses are the measures that the struct-SVM is made for: those of the figures of Narasimhan,
-// Kar and Jain (2015).
+// structLosses are the measures that the struct-SVM is made for: those of the figures of
+// Narasimhan, Kar and Jain (2015).
 var structLosses = []structLoss{
 	{f1, func(positives, _, fn, fp int) float64 { return f1Loss(positives, fn, fp) }, concaveSearch},
 	{measure.Jaccard(), func(positives, _, fn, fp int) float64 {
@@ -96,8 +96,8 @@ func (v *violations) alarms(b float64) int {
 	return sort.Search(len(v.neg), func(j int) bool { return -n*v.neg[j] >= b })
 }
 
-// cornerSearch is for Δ = max(u, v) of the rates of errors u and v, which is the larger of 1·u + 0·v
-// and 0·u + 1·v: for each of these the rows are flipped one by one.
+// cornerSearch is for Δ = max(u, v) of the rates of errors u and v, which is the larger of 1·u +
+// 0·v and 0·u + 1·v: for each of these the rows are flipped one by one.
 func cornerSearch(v *violations) (fn, fp int) {
 	best := largest{value: math.Inf(-1)}
 	best.see(v, v.missed(1), v.alarms(0))
@@ -105,8 +105,8 @@ func cornerSearch(v *violations) (fn, fp int) {
 	return best.fn, best.fp
 }
 
-// arcSearch is for Δ = √((u² + v²)/2) of the rates of errors u and v, which is the largest a·u + b·v
-// on the arc a² + b² = ½, a, b ≥ 0. For fixed a and b the rows are flipped one by one, more
+// arcSearch is for Δ = √((u² + v²)/2) of the rates of errors u and v, which is the largest a·u +
+// b·v on the arc a² + b² = ½, a, b ≥ 0. For fixed a and b the rows are flipped one by one, more
 // positives and fewer negatives as a rises, so that all pairs of numbers which are best for some
 // point of the arc lie on a staircase of O(n) steps.
 func arcSearch(v *violations) (fn, fp int) {

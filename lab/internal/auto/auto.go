@@ -244,4 +244,4 @@ func (o *options) covered() []string {
 }
 
 // processorTime is the processor time that the program has taken, as a time.
-func processorTime() time.Time { return time.Unix(0, 0).Add(processorNow()) }
+func processorTime() time.Time { return time.Unix(0, 0).Add(study.ProcessorTime()) }

@@ -1,14 +1,14 @@
 //go:build unix
 
-package auto
+package study
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorNow is the processor time that the program has taken.
-func processorNow() time.Duration {
+// ProcessorTime is the processor time that the program has taken.
+func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
