@@ -34,12 +34,12 @@ type bed struct {
 
 // Open implements [logtest.Bed].
 func (b *bed) Open(o eventlog.Options) (eventlog.Log, error) {
-	s, err := eventlog.Open(errorfs.Wrap(b.mem, b), "log", o)
+	log, err := eventlog.OpenDisk(errorfs.Wrap(b.mem, b), "log", o)
 	if err != nil {
 		return nil, err
 	}
-	b.log = s
-	return s, nil
+	b.log = log
+	return log, nil
 }
 
 // Crash implements [logtest.Bed]. It is a kill, or a loss of the power that keeps a part of what

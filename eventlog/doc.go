@@ -3,7 +3,7 @@
 //
 // # Use
 //
-//	log, err := eventlog.Open(nil, "data/log", eventlog.DefaultOptions())
+//	log, err := eventlog.OpenDisk(nil, "data/log", eventlog.DefaultOptions())
 //	first, last, err := log.Append(ctx, eventlog.Event{Kind: "feedback", Time: now, Payload: data})
 //	for record, err := range log.Read(ctx, 1) { ... }      // to the end
 //	for record, err := range log.Tail(ctx, last+1) { ... } // and on, waiting
@@ -11,9 +11,10 @@
 //	err = log.Compact(ctx, last)                           // drops the events that it covers
 //
 // The interface [Log] is composed of [Appender], [Reader] and [Snapshotter], so that code can ask
-// for the part that it needs. [Store] implements Log on one disk. A replicated log (NATS JetStream,
-// say) can implement it too: the interface needs one total order, positions without gaps and
-// several readers, and nothing specific to a disk.
+// for the part that it needs. [Disk] implements Log in a directory. It is a [Store] that is opened
+// again after the disk has failed. A replicated log (NATS JetStream, say) can implement it too: the
+// interface needs one total order, positions without gaps and several readers, and nothing specific
+// to a disk. What concerns files stays outside it: [Check], [Repair] and [OpenReadOnly].
 //
 // The log has no clock and no randomness: the caller sets an event's time, and all relevant bytes
 // on disk are a function of the appends.
@@ -31,7 +32,8 @@
 //     wait while the queue is full.
 //   - Failure is final. After the first failed write or flush nothing more is written, and every call
 //     returns [ErrFailed] with the cause. After a failed flush the content of the disk is uncertain; the
-//     log must be closed and opened again, which finds what was kept. An append that failed may be in
+//     log must be opened again, which finds what was kept: [Log].Health tells of the failure, and Reopen
+//     ends it. An append that failed may be in
 //     the log as a whole. [OpenReadOnly] reads a log on a disk that is full or read-only.
 //   - Damage is detected. Every record holds its position, its checksum and that of the previous record.
 //     A flipped bit, a missing or repeated position or a truncated file is reported when the log is

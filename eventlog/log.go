@@ -96,14 +96,26 @@ type Snapshotter interface {
 	Compact(ctx context.Context, upTo uint64) error
 }
 
-// Log is a durable, totally ordered log of events. [Store] implements it on one disk; a replicated
-// log can do the same.
+// Log is a durable, totally ordered log of events. [Disk] implements it in a directory; a
+// replicated log can do the same. A [Store] that has failed stays so.
 type Log interface {
 	Appender
 	Reader
 	Snapshotter
 	// Stats returns the state and the counters of the log.
 	Stats() Stats
+	// Usage returns how much the log takes where it is stored, and how much room there is.
+	Usage() (Usage, error)
+	// Health returns nil if the log takes events as far as it knows, and otherwise why it does not:
+	// [ErrFailed], [ErrReadOnly], [ErrGone] or [ErrClosed]. It does not wait.
+	Health() error
+	// Reopen ends a failure of which Health tells, if what the log is stored in works again;
+	// otherwise the error is [ErrNotReady], and nothing has changed. After any other error the next
+	// attempt may fail as well, and cost memory. Once it has returned nil, the log has all events
+	// that were acknowledged, and the events of each append that failed are in it for good or never
+	// will be: the caller reads what follows the last position that it knows, or repeats AppendAt.
+	// Only the writer calls it.
+	Reopen(ctx context.Context) error
 	// Close closes the log. It completes queued appends first; later calls return ErrClosed.
 	Close() error
 }
@@ -132,13 +144,18 @@ var (
 	// ErrClosed: the log is closed.
 	ErrClosed = errors.New("the log is closed")
 	// ErrFailed: a write or flush of the disk has failed. Acknowledged events are safe; nothing can
-	// be appended or read until the log is closed and opened again ([Probe] says whether the disk
-	// works).
+	// be appended or read until the log is opened again (see [Log].Reopen).
 	ErrFailed = errors.New("the log has failed")
 	// ErrFenced: AppendAt was called for a position that does not follow the last event: another
 	// writer has appended to the log.
 	ErrFenced = errors.New("the log does not end before the expected position: another writer appends to it")
-	// ErrReadOnly: the log was opened by OpenReadOnly.
+	// ErrNotReady: what the log is stored in does not work yet, so that opening it was not tried.
+	ErrNotReady = errors.New("what the log is stored in does not work")
+	// ErrGone: what the log is stored in is not what was opened. What was appended last may be
+	// lost.
+	ErrGone = errors.New("the log's directory has been removed, renamed or replaced")
+	// ErrReadOnly: the log takes no events, because it was opened by OpenReadOnly or its disk takes
+	// no writes.
 	ErrReadOnly = errors.New("the log is open for reading only")
 	// ErrNoRoom: the disk has no room for a snapshot, or to drop events. The log goes on.
 	ErrNoRoom = errors.New("too little room on the disk")

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -113,3 +114,14 @@ func probe(fs FS, dir string) (err error) {
 type noLock struct{}
 
 func (noLock) Close() error { return nil }
+
+// Health implements [Log].
+func (s *Store) Health() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writable()
+}
+
+// Reopen implements [Log]. It returns the error of Health: a Store that has failed stays so, and
+// another one is opened in its place, as [Disk] does.
+func (s *Store) Reopen(context.Context) error { return s.Health() }

@@ -7,26 +7,31 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SavedSnapshot is a snapshot of a log whose file is open. What it reads stays, on systems that
-// remove open files, although newer snapshots replace it. Methods are not safe for concurrent use.
+// SavedSnapshot is a snapshot of a log that is open. What it reads stays, on systems that remove
+// open files, although newer snapshots replace it. Methods are not safe for concurrent use.
 type SavedSnapshot struct {
 	// Position is that of the last event in the state.
 	Position uint64
 	// Size is that of the state, in bytes.
 	Size int64
 
-	file vfs.File
+	from  io.ReaderAt
+	close func() error
+}
+
+// NewSavedSnapshot returns a snapshot whose state is read from an implementation of [Log]; Close
+// calls close.
+func NewSavedSnapshot(position uint64, size int64, state io.ReaderAt, close func() error) *SavedSnapshot {
+	return &SavedSnapshot{Position: position, Size: size, from: state, close: close}
 }
 
 // State returns a reader of the whole state. It fails once the snapshot or the log is closed.
-func (s *SavedSnapshot) State() io.Reader { return io.NewSectionReader(s.file, snapshotHeader, s.Size) }
+func (s *SavedSnapshot) State() io.Reader { return io.NewSectionReader(s.from, 0, s.Size) }
 
-// Close closes the file.
-func (s *SavedSnapshot) Close() error { return s.file.Close() }
+// Close releases what the snapshot holds.
+func (s *SavedSnapshot) Close() error { return s.close() }
 
 // OpenSnapshots implements [Snapshotter]. It reads each snapshot as a whole once, to check it. It
 // takes no room on the disk, but the room of a snapshot that has been replaced is free only when it
@@ -40,11 +45,11 @@ func (s *Store) OpenSnapshots(ctx context.Context) (out []*SavedSnapshot, err er
 	}
 	newest, err := firstWhole(ctx, s, newestFirst(s))
 	if err != nil {
-		return nil, errors.Join(err, oldest.close())
+		return nil, errors.Join(err, oldest.end())
 	}
 	if oldest != nil && newest != nil && oldest.Position == newest.Position {
-		if err := oldest.close(); err != nil {
-			return nil, errors.Join(err, newest.close())
+		if err := oldest.end(); err != nil {
+			return nil, errors.Join(err, newest.end())
 		}
 		oldest = nil
 	}
@@ -56,8 +61,8 @@ func (s *Store) OpenSnapshots(ctx context.Context) (out []*SavedSnapshot, err er
 	return out, nil
 }
 
-// close closes a snapshot, if there is one.
-func (s *SavedSnapshot) close() error {
+// end closes a snapshot, if there is one.
+func (s *SavedSnapshot) end() error {
 	if s == nil {
 		return nil
 	}

@@ -164,7 +164,8 @@ func readSnapshot(fs FS, dir string, position uint64) (saved *SavedSnapshot, at 
 	if at.position != position {
 		return nil, at, fmt.Sprintf("covers position %d", at.position), nil
 	}
-	return &SavedSnapshot{Position: position, Size: sum.n, file: f}, at, "", nil
+	state := io.NewSectionReader(f, snapshotHeader, sum.n)
+	return NewSavedSnapshot(position, sum.n, state, f.Close), at, "", nil
 }
 
 type onlyReader struct{ io.Reader }

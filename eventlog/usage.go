@@ -8,14 +8,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Usage is what a log takes on its disk, and what the disk has.
+// Usage is what a log takes on its disk, or where else it is stored, and what the disk has.
 type Usage struct {
 	// Bytes is the size of the log's files, with its snapshots.
 	Bytes int64
 	// Free is what the process may still write to the disk, and Total the disk's size, in bytes.
-	// Both are 0 if the file system does not say.
+	// Both are 0 if it does not say. Snapshots leave [Reserve] bytes of it to the log.
 	Free, Total uint64
-	// Snapshot is when the latest snapshot was saved, by the time of its file; zero without one.
+	// Snapshot is when the latest snapshot was saved, by the clock of where it is stored; zero
+	// without one.
 	Snapshot time.Time
 }
 
@@ -73,3 +74,6 @@ func (u *Usage) add(fs FS, dir string) error {
 
 // missing reports whether an error says that a file is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Usage implements [Log]. It costs a look at each of the log's files.
+func (s *Store) Usage() (Usage, error) { return Measure(s.fs.FS, s.dir) }

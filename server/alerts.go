@@ -30,7 +30,7 @@ type alerter struct {
 	intake  *intake
 	writer  *writer
 	storage *storage
-	disk    *diskLog
+	skipped *skippedSnapshots
 	clock   *steadyClock
 	now     func() time.Time
 
@@ -79,7 +79,7 @@ func (a *alerter) look() {
 
 // snapshots returns what has happened to snapshots that were saved.
 func (a *alerter) snapshots() (happened []api.Alert) {
-	passed := a.disk.damagedSnapshots()
+	passed := a.skipped.reasons()
 	for _, file := range slices.Sorted(maps.Keys(passed)) {
 		happened = append(happened, api.Alert{
 			ID: "disk:damaged:" + filepath.Base(file), Key: "disk:damaged", Kind: "disk", Since: a.now().UTC(),

@@ -223,7 +223,7 @@ func Backup(ctx context.Context, data string, w io.Writer) (BackupInfo, error) {
 		return BackupInfo{}, noregret.Errorf(noregret.NotFound, dir,
 			"no log here: want the data directory of a service")
 	}
-	log, _, err := openLog(&c)
+	log, err := c.openLog()
 	if err != nil {
 		return BackupInfo{}, err
 	}
@@ -232,7 +232,7 @@ func Backup(ctx context.Context, data string, w io.Writer) (BackupInfo, error) {
 		between: func(ctx context.Context, f func(*experiment.State) error) (err error) {
 			pool := openRoom(&c)
 			defer func() { err = errors.Join(err, closeRoom(&c, pool)) }()
-			state, _, err := recoverState(ctx, log, pool, nil)
+			state, _, err := recoverState(ctx, log, pool, watch{})
 			if err != nil {
 				return err
 			}

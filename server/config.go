@@ -24,6 +24,10 @@ type Config struct {
 	Data string
 	// FS is the file system of the log, nil for the machine's.
 	FS eventlog.FS
+	// Log opens the log with options that suit the service. Nil means the one in Data. The log must
+	// be the same whenever the service is started: the keys, the privacy ledger and the state of
+	// alerts in Data belong to it.
+	Log func(o eventlog.Options) (eventlog.Log, error)
 	// Keys sign the decision tokens. Nil means those in the data directory, which are made with a
 	// new log. If the log has events and the keys are missing, New fails.
 	Keys *policy.Keys
@@ -90,8 +94,9 @@ type Config struct {
 	// feedback is in a backup.
 	BackupPrivate bool
 
-	wall  func() time.Time // the machine's clock; set by resolve
-	clock *steadyClock     // set by resolve, nil where Now is followed at once
+	wall    func() time.Time  // the machine's clock; set by resolve
+	skipped *skippedSnapshots // set by resolve
+	clock   *steadyClock      // set by resolve, nil where Now is followed at once
 	// noise and privacyStore are those of private experiments; only tests set them.
 	noise        []dp.Option
 	privacyStore func(dir string) (privacyStore, error)
@@ -195,7 +200,7 @@ func (c Config) resolve() (Config, error) {
 	if c.Now == nil {
 		c.Now, c.Elapsed = time.Now, elapsedTime()
 	}
-	c.wall = c.Now
+	c.wall, c.skipped = c.Now, &skippedSnapshots{logger: c.Logger}
 	if c.Elapsed != nil {
 		c.clock = newSteadyClock(c.Now, c.Elapsed, c.Logger)
 		c.Now = c.clock.Now

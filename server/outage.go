@@ -28,7 +28,7 @@ type outage struct {
 }
 
 // The pace of attempts to open the log again. Each attempt that fails after the disk looked sound
-// costs memory (see [eventlog.Store]), so their number is bounded.
+// costs memory (see [eventlog.Log]), so their number is bounded.
 const (
 	firstRetry  = 250 * time.Millisecond
 	lastRetry   = 10 * time.Second
@@ -117,7 +117,7 @@ func (r *recovery) hopeless() bool {
 // nothing watches /livez, but a process that ends with an error is started again. It goes on while
 // the log's directory is gone, as the next process would begin a new log.
 func (r *recovery) end() error {
-	if o := r.outage(); r.hopeless() && !errors.Is(o.err, errGone) {
+	if o := r.outage(); r.hopeless() && !errors.Is(o.err, eventlog.ErrGone) {
 		return noregret.Errorf(noregret.Internal, "log", "failed, and could not be opened again: %w", o.err)
 	}
 	return nil
@@ -126,10 +126,7 @@ func (r *recovery) end() error {
 // reopen asks the writer to open a failed log again if the time has come, and to note a failure
 // that no append has met yet, such as that of a snapshot.
 func (w *writer) reopen(ctx context.Context) error {
-	if err := w.disk.present(); err != nil && w.recovery.outage() == nil {
-		w.fail(logFailed, outage{err: err}, nil)
-	}
-	if unnoticed := w.recovery.outage() == nil && w.log.Stats().Failed != ""; !unnoticed && !w.recovery.due() {
+	if unnoticed := w.recovery.outage() == nil && w.log.Health() != nil; !unnoticed && !w.recovery.due() {
 		return nil
 	}
 	_, err := w.submit(ctx, &command{reopen: true})
@@ -144,17 +141,17 @@ const logFailed = "the log has failed: no events are accepted until it is opened
 func (w *writer) retry() error {
 	switch o := w.recovery.outage(); {
 	case o == nil:
-		if cause := w.log.Stats().Failed; cause != "" {
-			w.fail(logFailed, outage{err: errors.New(cause)}, nil)
+		if err := w.log.Health(); err != nil {
+			w.fail(logFailed, outage{err: err}, nil)
 		}
 		return nil
 	case o.final || o.defect:
 		return nil
 	}
-	if err := eventlog.Probe(w.disk.fs, w.disk.dir); err != nil {
+	err := w.log.Reopen(context.Background())
+	if errors.Is(err, eventlog.ErrNotReady) {
 		return err
 	}
-	err := w.disk.reopen(w.logger)
 	if err == nil {
 		err = w.catchUp()
 	}

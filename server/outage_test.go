@@ -18,6 +18,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -275,7 +276,7 @@ func TestRunEndsWithTheLog(t *testing.T) {
 func TestVanishedDirectoryRunsOn(t *testing.T) {
 	now := time.Unix(0, 0)
 	r := &recovery{now: func() time.Time { return now }, grace: time.Minute}
-	r.begin(outage{err: errGone})
+	r.begin(outage{err: eventlog.ErrGone})
 	if now = now.Add(time.Hour); !r.hopeless() || r.end() != nil {
 		t.Errorf("hopeless: %t, ends with %v", r.hopeless(), r.end())
 	}

@@ -20,13 +20,21 @@ func LogDir(data string) string { return filepath.Join(data, "log") }
 // and the position of that snapshot. If the snapshot cannot be read but the log still has all
 // events, it folds them all.
 func Recover(ctx context.Context, log eventlog.Log) (state *experiment.State, snapshot uint64, err error) {
-	return recoverState(ctx, log, nil, nil)
+	return recoverState(ctx, log, nil, watch{})
 }
 
-// recoverState is Recover with the pool of the state, and reports its progress now and then unless
-// progress is nil.
-func recoverState(ctx context.Context, log eventlog.Log, pool *pages.Pool, progress func(position, last uint64),
-) (state *experiment.State, snapshot uint64, err error) {
+// watch is told how a recovery goes; each function may be nil.
+type watch struct {
+	// progress is called now and then.
+	progress func(position, last uint64)
+	// skipped is called for a snapshot that this version cannot read.
+	skipped func(name, reason string)
+}
+
+// recoverState is Recover with the pool of the state.
+func recoverState(ctx context.Context, log eventlog.Log, pool *pages.Pool, w watch) (
+	state *experiment.State, snapshot uint64, err error,
+) {
 	state = experiment.NewStateIn(pool)
 	var unread error
 	snapshot, err = log.ReadSnapshot(ctx, func(r io.Reader) error {
@@ -41,16 +49,16 @@ func recoverState(ctx context.Context, log eventlog.Log, pool *pages.Pool, progr
 			return nil, 0, noregret.BadInputf("snapshot",
 				"the snapshot of position %d cannot be read, and the events before it are gone: %w", snapshot, unread)
 		}
-		if d, ok := log.(*diskLog); ok {
+		if w.skipped != nil {
 			reason := fmt.Sprintf("its state is of position %d", state.Position())
 			if unread != nil {
 				reason = unread.Error()
 			}
-			d.skipped(fmt.Sprint("the snapshot of position ", snapshot), reason)
+			w.skipped(fmt.Sprint("the snapshot of position ", snapshot), reason)
 		}
 		state, snapshot = experiment.NewStateIn(pool), 0
 	}
-	err = fold(ctx, log, state, log.Stats().Last, progress)
+	err = fold(ctx, log, state, log.Stats().Last, w.progress)
 	return state, snapshot, err
 }
 

@@ -234,7 +234,7 @@ func (r *restore) readLedger() (document []byte, err error) {
 }
 
 // readLog reads the events and the snapshots, up to the end of the backup.
-func (r *restore) readLog(ctx context.Context, log *eventlog.Store) error {
+func (r *restore) readLog(ctx context.Context, log eventlog.Log) error {
 	if _, err := eventlog.Import(ctx, log, r.name+":"+eventsEntry, r.in.Pieces(eventsEntry)); err != nil {
 		return err
 	}
@@ -277,13 +277,16 @@ func (r *restore) check(ctx context.Context) (digest string, err error) {
 	if _, err := loadKeys(keys, false); err != nil {
 		return "", r.bad("%s: not a file of keys", keysEntry)
 	}
-	log, failure, err := openLog(&c)
-	if err = errors.Join(failure, err); err != nil {
+	log, err := c.openLog()
+	if err != nil {
 		return "", err
+	}
+	if err := log.Health(); err != nil {
+		return "", errors.Join(err, log.Close())
 	}
 	pool := openRoom(&c)
 	defer func() { err = errors.Join(err, log.Close(), closeRoom(&c, pool)) }()
-	state, _, err := recoverState(ctx, log, pool, nil)
+	state, _, err := recoverState(ctx, log, pool, watch{})
 	if err != nil {
 		return "", err
 	}

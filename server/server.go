@@ -73,10 +73,11 @@ func newServer(ctx context.Context, c Config, counts *connectionCounts, progress
 	if err != nil {
 		return nil, err
 	}
-	log, failure, err := openLog(&c)
+	log, err := c.openLog()
 	if err != nil {
 		return nil, err
 	}
+	failure := log.Health()
 	s, err := build(ctx, c, tokens, log, counts, progress)
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -105,7 +106,7 @@ func removeLeftovers(c *Config) {
 
 // build puts a service together on an open log. The log's lock is held, so that of two services
 // that start for the first time only one makes the keys.
-func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, counts *connectionCounts,
+func build(ctx context.Context, c Config, tokens *access.Tokens, log eventlog.Log, counts *connectionCounts,
 	progress func(position, last uint64),
 ) (*Server, error) {
 	signer, err := c.signer(log.Stats().Last == 0 || c.NewKeys)
@@ -114,14 +115,14 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 	}
 	removeLeftovers(&c)
 	pool := openRoom(&c)
-	state, snapshot, err := recoverState(ctx, log, pool, progress)
+	state, snapshot, err := recoverState(ctx, log, pool, watch{progress, c.skipped.note})
 	if err != nil {
 		return nil, errors.Join(err, closeRoom(&c, pool))
 	}
 	s := &Server{
 		config: c, log: log, tokens: tokens, metrics: newMetrics(), live: newLiveState(state, signer, &c),
 		streams: newStreamLimits(&c), stop: make(chan struct{}), hopeless: make(chan error, 1),
-		connections: counts, storage: newStorage(&c),
+		connections: counts, storage: newStorage(&c, log),
 	}
 	s.policies = newPolicyTable(s.metrics)
 	privacy, err := newPrivacyHost(&c, state)
@@ -141,14 +142,17 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return out
 	}
 	s.writer = &writer{
-		log: log, disk: log, recovery: &recovery{now: c.Now, grace: c.LogRetry}, live: s.live, policies: s.policies,
+		log: log, recovery: &recovery{now: c.Now, grace: c.LogRetry}, live: s.live, policies: s.policies,
 		intake: s.intake, privacy: privacy, maxEvent: c.maxEvent(), noteTime: c.RequestTime,
 		now: c.Now, logger: c.Logger, refused: map[string]string{},
 		snapshots: &snapshotter{
 			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
 			now: c.Now, logger: c.Logger,
 			saved: s.snapshotSaved, unsaved: s.metrics.unsaved.Inc, last: snapshot,
-			free: func() (uint64, bool) { return eventlog.Free(c.FS, LogDir(c.Data)) },
+			free: func() (uint64, bool) {
+				u, err := log.Usage()
+				return u.Free, err == nil && u.Total > 0
+			},
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}
@@ -162,8 +166,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log *diskLog, c
 		return nil, err
 	}
 	s.alerts = &alerter{
-		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, disk: log, clock: c.clock,
-		now: c.Now,
+		sender: sender, live: s.live, intake: s.intake, writer: s.writer, storage: s.storage, skipped: c.skipped,
+		clock: c.clock, now: c.Now,
 	}
 	s.alerts.begin()
 	if s.proxies, err = access.ParseProxies(c.TrustedProxies); err != nil {

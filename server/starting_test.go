@@ -41,12 +41,12 @@ func TestProgress(t *testing.T) {
 		w.post("/v1/exposures", item{Token: d.Token})
 	}
 	var seen []uint64
-	state, _, err := recoverState(t.Context(), w.server.log, nil, func(position, last uint64) {
+	state, _, err := recoverState(t.Context(), w.server.log, nil, watch{progress: func(position, last uint64) {
 		if last != 601 {
 			t.Errorf("%d events", last)
 		}
 		seen = append(seen, position)
-	})
+	}})
 	if err != nil || state.Position() != 601 || !slices.Equal(seen, []uint64{256, 512}) {
 		t.Errorf("%v, %v", seen, err)
 	}
@@ -93,7 +93,7 @@ func TestRunEndsRecovery(t *testing.T) {
 	noLeaks(t)
 	config := testConfig(t)
 	config.NewKeys = true // its log has events and no keys
-	log, _, err := openLog(&config)
+	log, err := config.openLog()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,7 @@ const storagePeriod = 10 * time.Second
 // storage knows how much the log takes on its disk, how much is free there, and how old the latest
 // snapshot is. It looks now and then, so that a request for metrics does not wait for the disk.
 type storage struct {
-	fs     eventlog.FS
-	dir    string
+	log    eventlog.Log
 	now    func() time.Time
 	logger *slog.Logger
 
@@ -26,8 +25,8 @@ type storage struct {
 }
 
 // newStorage looks at the log of an open service.
-func newStorage(c *Config) *storage {
-	s := &storage{fs: c.FS, dir: LogDir(c.Data), now: c.Now, logger: c.Logger}
+func newStorage(c *Config, log eventlog.Log) *storage {
+	s := &storage{log: log, now: c.Now, logger: c.Logger}
 	s.look()
 	if t := s.usage.Snapshot; !t.IsZero() {
 		s.snapshot = t
@@ -50,7 +49,7 @@ func (s *storage) look() {
 	if !due {
 		return
 	}
-	u, err := eventlog.Measure(s.fs, s.dir)
+	u, err := s.log.Usage()
 	if err != nil {
 		s.logger.Debug("the size of the log cannot be measured", "error", err)
 		return

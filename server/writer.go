@@ -47,7 +47,6 @@ var errDraining = errors.New("the service is shutting down")
 // writer appends events to the log and folds them into the state, in order, in one goroutine.
 type writer struct {
 	log       eventlog.Log
-	disk      *diskLog // the same as log, to open it again
 	recovery  *recovery
 	live      *liveState
 	policies  *policyTable
@@ -285,9 +284,6 @@ func (w *writer) store(group []*command) (outcomes []experiment.Outcome, ok bool
 	if len(events) > 0 {
 		first := w.live.state.Position() + 1
 		err := w.log.AppendAt(context.Background(), first, records...)
-		if err == nil {
-			err = w.disk.present()
-		}
 		if err != nil {
 			w.fail(logFailed, outage{err: err}, group)
 			return nil, false

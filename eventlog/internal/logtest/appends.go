@@ -148,6 +148,62 @@ func UnknownOutcome(t *testing.T, bed func(testing.TB) Bed) {
 	t.Logf("of the appends that failed %d were stored, %d were not", stored, missing)
 }
 
+// Outages checks that a log whose storage fails for a while says so, is not ready before that ends,
+// and goes on afterwards without being closed. Readers that wait end with the failure.
+func Outages(t *testing.T, bed func(testing.TB) Bed) {
+	b := bed(t)
+	log := open(t, b)
+	ctx := t.Context()
+	next := uint64(1)
+	for outage := range 3 {
+		if err := log.Health(); err != nil {
+			t.Fatal(err)
+		}
+		must(t, log.Reopen(ctx)) // which does nothing
+		must(t, log.AppendAt(ctx, next, events(next, 2)...))
+		next += 2
+		tail := make(chan error, 1)
+		go func() {
+			for _, err := range log.Tail(ctx, 1) {
+				if err != nil {
+					tail <- err
+				}
+			}
+		}()
+		b.Break(1, true)
+		if err := log.AppendAt(ctx, next, events(next, 3)...); !errors.Is(err, eventlog.ErrFailed) {
+			t.Fatalf("outage %d: %v", outage, err)
+		}
+		if err := <-tail; !errors.Is(err, eventlog.ErrFailed) {
+			t.Errorf("outage %d: a reader ended with %v", outage, err)
+		}
+		for range 2 {
+			if err := log.Health(); !errors.Is(err, eventlog.ErrFailed) || log.Stats().Failed == "" {
+				t.Errorf("outage %d: health %v, %+v", outage, err, log.Stats())
+			}
+			if err := log.Reopen(ctx); !errors.Is(err, eventlog.ErrNotReady) {
+				t.Errorf("outage %d: opening it again while it lasts: %v", outage, err)
+			}
+		}
+		b.Break(0, false)
+		must(t, log.Reopen(ctx))
+		must(t, log.AppendAt(ctx, next, events(next, 3)...))
+		next += 3
+		holds(t, log, 1, next-1)
+		if u, err := log.Usage(); err != nil || u.Bytes < int64(next)*30 {
+			t.Errorf("it takes %+v: %v", u, err)
+		}
+	}
+	must(t, log.Close())
+	if err := log.Health(); !errors.Is(err, eventlog.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+	if err := log.Reopen(ctx); !errors.Is(err, eventlog.ErrClosed) {
+		t.Errorf("opening a closed log again: %v", err)
+	}
+	must(t, b.Verify(ctx, false))
+}
+
 // LostEnd checks that a log whose newest events are gone, which were acknowledged, is not opened as
 // a shorter one.
 func LostEnd(t *testing.T, bed func(testing.TB) Bed) {

@@ -157,8 +157,7 @@ func (p *player) crash() {
 	p.open()
 }
 
-// open opens the log after the latest one has ended. An append whose outcome is unknown is
-// repeated.
+// open opens the log after the latest one has ended.
 func (p *player) open() {
 	p.bed.Break(0, false)
 	p.broken = false
@@ -166,6 +165,22 @@ func (p *player) open() {
 	if p.log, err = p.bed.Open(options()); err != nil {
 		p.fatal("open: %v", err)
 	}
+	p.opened()
+}
+
+// recover opens a log that has failed again, without closing it.
+func (p *player) recover() {
+	p.did("recover")
+	p.bed.Break(0, false)
+	p.broken = false
+	if err := p.log.Reopen(p.Context()); err != nil {
+		p.fatal("open again: %v", err)
+	}
+	p.opened()
+}
+
+// opened compares the log with the model. An append whose outcome is unknown is repeated.
+func (p *player) opened() {
 	m := p.model
 	if err := m.reconcile(p.log); err != nil {
 		p.fatal("opened: %v", err)
@@ -349,7 +364,14 @@ func Histories(t *testing.T, bed func(testing.TB) Bed) {
 			if !errors.Is(err, eventlog.ErrFailed) && !errors.Is(err, eventlog.ErrClosed) {
 				p.fatal("an append after the failure: %v", err)
 			}
-			p.crash()
+			if p.log.Health() == nil {
+				p.fatal("a log that has failed is in good health")
+			}
+			if errors.Is(err, eventlog.ErrFailed) && rapid.Bool().Draw(rt, "recover") {
+				p.recover()
+			} else {
+				p.crash()
+			}
 		}
 		p.bed.Break(0, false)
 		_ = p.log.Close() // a fault may have come last
@@ -365,7 +387,7 @@ func Histories(t *testing.T, bed func(testing.TB) Bed) {
 		rapid.Check(t, history)
 	}
 	t.Log(seen)
-	for _, what := range []string{"crash", "failed", "again", "compact", "snapshot", "repeat", "reopen"} {
+	for _, what := range []string{"crash", "failed", "recover", "again", "compact", "snapshot", "repeat", "reopen"} {
 		if seen[what] == 0 {
 			t.Errorf("no history has %q: %v", what, seen)
 		}

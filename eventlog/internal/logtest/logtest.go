@@ -47,6 +47,7 @@ func Run(t *testing.T, bed func(t testing.TB) Bed) {
 		{"Fencing", Fencing},
 		{"Rivals", Rivals},
 		{"UnknownOutcome", UnknownOutcome},
+		{"Outages", Outages},
 		{"LostEnd", LostEnd},
 		{"Refusals", Refusals},
 		{"Closed", Closed},
