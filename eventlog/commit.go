@@ -42,7 +42,7 @@ func (s *Store) AppendAt(ctx context.Context, first uint64, events ...Event) err
 
 // append appends the events at a position, or at any if that is 0, and returns the first position.
 func (s *Store) append(ctx context.Context, at uint64, events []Event) (first uint64, err error) {
-	size, err := s.opts.checkEvents(events)
+	size, err := s.opts.CheckEvents(events)
 	if err != nil {
 		return 0, err
 	}

@@ -164,8 +164,10 @@ func decodeMark(magic string, b []byte) (mark, bool) {
 	return mark{binary.LittleEndian.Uint64(b[4:]), binary.LittleEndian.Uint32(b[12:])}, true
 }
 
-// checkEvents checks the events of one Append and returns their encoded size.
-func (o Options) checkEvents(events []Event) (int, error) {
+// CheckEvents returns the size of the events of one Append as records on a disk, in bytes, or an
+// error of code usage that names the first bound or rule that they break. Implementations of [Log]
+// call it.
+func (o Options) CheckEvents(events []Event) (int, error) {
 	if len(events) == 0 || len(events) > o.GroupEvents {
 		return 0, noregret.Errorf(noregret.Usage, "append", "%d events: 1 to %d are allowed (Options.GroupEvents)",
 			len(events), o.GroupEvents)
