@@ -25,7 +25,8 @@
 //     mixture.
 //   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
 //     eventlog/memlog is one in memory, for tests.
-//   - [github.com/noregret/noregret/server] serves them over HTTP.
+//   - [github.com/noregret/noregret/server] serves them over HTTP, and server/scoring predictions of
+//     classifiers.
 //
 // # Mixtures under guardrails
 //
@@ -62,7 +63,8 @@
 //   - [github.com/noregret/noregret/classify] trains linear classifiers that maximize F1, G-mean,
 //     Q-mean and others directly; classify/measure holds these measures,
 //     classify/scored what scored examples tell: probabilities, AUC, thresholds;
-//     classify/export writes models for other programs.
+//     classify/export writes models for other programs, classify/serving answers rows and takes
+//     their labels.
 //   - [github.com/noregret/noregret/dataset] reads examples from disk: svmlight, CSV, JSON lines,
 //     IDX, the binary cache; dataset/synth generates synthetic ones.
 //

@@ -64,10 +64,11 @@ func TestReadSteps(t *testing.T) {
 	page := strings.Join([]string{
 		"# T", "```sh", "ls", "```", "<!-- varies:", "^a", "b", "-->", "```text", "abc", "```",
 		"<!-- for: Go -->", "<!-- file: a.go -->", "```go", "package a", "```", "<!-- for: all -->",
-		"Open <http://127.0.0.1:8430/x>.", "```yaml", "a: 1", "```", "```sh", "noregret serve --data d", "```", "",
+		"Open <http://127.0.0.1:8430/x>.", "```yaml", "a: 1", "```", "```sh", "noregret serve --data d", "```",
+		"```sh", "noregret score --model m", "```", "",
 	}, "\n")
 	steps, err := readSteps(page)
-	if err != nil || len(steps) != 4 {
+	if err != nil || len(steps) != 5 {
 		t.Fatalf("%+v, %v", steps, err)
 	}
 	if s := steps[0]; s.text != "ls\n" || s.output != "abc\n" || s.varies.String() != "(?m)^ab" || s.line != 2 {
@@ -79,8 +80,8 @@ func TestReadSteps(t *testing.T) {
 	if s := steps[2]; s.address != "http://127.0.0.1:8430/x" || s.language != "" {
 		t.Errorf("%+v", s)
 	}
-	if s := steps[3]; !s.serve {
-		t.Errorf("%+v", s)
+	if !steps[3].serve || !steps[4].serve || steps[0].serve {
+		t.Errorf("%+v", steps)
 	}
 	if _, err := readSteps("```sh\nls\n"); err == nil {
 		t.Error("a block without an end is read")

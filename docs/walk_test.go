@@ -40,7 +40,8 @@ var (
 
 // readSteps returns the steps of a page, in their order.
 //
-//   - A block of the language sh is run. One that begins with "noregret serve" runs beside the rest.
+//   - A block of the language sh is run. One that begins with "noregret serve" or "noregret score"
+//     runs beside the rest.
 //   - A block of the language text after it is what it prints. After <!-- varies: PATTERN --> both
 //     match the pattern only, which may take several lines.
 //   - A block after <!-- file: NAME --> is written to that file.
@@ -92,7 +93,7 @@ func readSteps(page string) ([]step, error) {
 		case file != "":
 			s.file, file = file, ""
 		case kind == "sh":
-			s.serve = strings.HasPrefix(text, "noregret serve")
+			s.serve = strings.HasPrefix(text, "noregret serve") || strings.HasPrefix(text, "noregret score")
 		case kind == "text" && len(steps) > 0 && steps[len(steps)-1].output == "":
 			last := &steps[len(steps)-1]
 			last.output, last.varies, varies = text, varies, nil
@@ -122,13 +123,20 @@ func languages(steps []step) []string {
 var programOf = map[string]string{"": "bash", "Go": "go", "JavaScript": "node", "Python": "python3"}
 
 // walk does what a page says, in an empty directory beside the clone, with a service on a free port
-// of the loopback interface in the place of 127.0.0.1:8430.
+// of the loopback interface in the place of the one that the page shows.
 type walk struct {
 	t       *testing.T
 	dir     string
 	address string // HOST:PORT
+	shown   string // the address of the page
 	env     []string
 }
+
+// The addresses of the services on pages, which are their defaults.
+const (
+	serveAddress = "127.0.0.1:8430"
+	scoreAddress = "127.0.0.1:8090"
+)
 
 func newWalk(t *testing.T, command string) *walk {
 	t.Helper()
@@ -148,7 +156,7 @@ func newWalk(t *testing.T, command string) *walk {
 	if err := os.Symlink(clone, filepath.Join(parent, "noregret")); err != nil {
 		t.Fatal(err)
 	}
-	w := &walk{t: t, dir: filepath.Join(parent, "empty"), address: address}
+	w := &walk{t: t, dir: filepath.Join(parent, "empty"), address: address, shown: serveAddress}
 	if err := os.Mkdir(w.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +172,7 @@ func newWalk(t *testing.T, command string) *walk {
 
 // adapt puts the walk's service into a text of the page.
 func (w *walk) adapt(text string) string {
-	return strings.ReplaceAll(text, "127.0.0.1:8430", w.address)
+	return strings.ReplaceAll(text, w.shown, w.address)
 }
 
 func (w *walk) do(s *step) {
@@ -192,7 +200,7 @@ func (w *walk) do(s *step) {
 // check compares what commands have printed with what the page shows.
 func (w *walk) check(s *step, out string) {
 	w.t.Helper()
-	switch got := strings.ReplaceAll(out, w.address, "127.0.0.1:8430"); {
+	switch got := strings.ReplaceAll(out, w.address, w.shown); {
 	case s.varies != nil && !(s.varies.MatchString(s.output) && s.varies.MatchString(got)):
 		w.t.Errorf("line %d: the page shows\n%s\nand the commands print\n%s\nwant both to match %q", s.line, s.output,
 			got, s.varies)
@@ -229,6 +237,9 @@ func (w *walk) open(s *step) {
 func (w *walk) serve(s *step) {
 	w.t.Helper()
 	fields := strings.Fields(s.text)
+	if fields[1] == "score" {
+		w.shown = scoreAddress
+	}
 	cmd := exec.Command(commandPath(w.t), append(fields[1:], "--listen", w.address)...)
 	cmd.Dir, cmd.Env = w.dir, w.env
 	var failed bytes.Buffer
@@ -264,6 +275,10 @@ func walkPage(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	if len(steps) == 0 {
+		return
+	}
+	if _, err := exec.LookPath("curl"); err != nil && bytes.Contains(page, []byte("\ncurl ")) {
+		fmt.Printf("NOTE: curl is not installed: %s is NOT tested.\n", file)
 		return
 	}
 	command := commandPath(t)

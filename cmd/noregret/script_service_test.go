@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,12 +25,13 @@ var running struct {
 }
 
 // service runs noregret serve on a free port: "service start ARGS..." waits until it accepts
-// requests and sets NOREGRET_SERVER; "service stop" sends SIGTERM and requires the exit status 0;
+// requests and sets NOREGRET_SERVER; "service score ARGS..." does so for noregret score. "service
+// stop" sends SIGTERM and requires the exit status 0;
 // "service kill" sends SIGKILL; "service hup" sends SIGHUP and waits for the log message about the
 // access tokens. Its standard error is appended to the file service.log.
 func service(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: service start ARGS... | stop | kill | hup")
+		ts.Fatalf("usage: service start ARGS... | score ARGS... | stop | kill | hup")
 	}
 	dir := ts.MkAbs(".")
 	running.Lock()
@@ -38,8 +40,12 @@ func service(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := running.by[dir]
 	running.Unlock()
-	if args[0] == "start" {
-		startService(ts, dir, args[1:])
+	switch args[0] {
+	case "start":
+		startService(ts, dir, "serve", args[1:])
+		return
+	case "score":
+		startService(ts, dir, "score", args[1:])
 		return
 	}
 	if cmd == nil {
@@ -83,7 +89,7 @@ func hangUp(ts *testscript.TestScript, cmd *exec.Cmd) {
 	}
 }
 
-func startService(ts *testscript.TestScript, dir string, args []string) {
+func startService(ts *testscript.TestScript, dir, name string, args []string) {
 	bin := ""
 	for _, d := range filepath.SplitList(ts.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(d, "noregret")); err == nil {
@@ -91,7 +97,7 @@ func startService(ts *testscript.TestScript, dir string, args []string) {
 			break
 		}
 	}
-	cmd := exec.Command(bin, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd := exec.Command(bin, append([]string{name, "--listen", "127.0.0.1:0"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
 	log, err := os.OpenFile(ts.MkAbs("service.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -138,4 +144,30 @@ func decide(ts *testscript.TestScript, neg bool, args []string) {
 	d, err := c.Decide(context.Background(), args[0], args[1])
 	ts.Check(err)
 	ts.Setenv("TOKEN", d[0].Token)
+}
+
+// call makes a request of the service that is running and prints the answer, which must be without
+// error, or with one after "!": "call METHOD PATH [FILE [MEDIA-TYPE]]".
+func call(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 4 {
+		ts.Fatalf("usage: call METHOD PATH [FILE [MEDIA-TYPE]]")
+	}
+	body := ""
+	if len(args) > 2 {
+		body = ts.ReadFile(args[2])
+	}
+	req, err := http.NewRequestWithContext(context.Background(), args[0], ts.Getenv("NOREGRET_SERVER")+args[1],
+		strings.NewReader(body))
+	ts.Check(err)
+	if len(args) > 3 {
+		req.Header.Set("Content-Type", args[3])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer func() { _ = resp.Body.Close() }()
+	_, err = io.Copy(ts.Stdout(), resp.Body)
+	ts.Check(err)
+	if failed := resp.StatusCode >= 400; failed != neg {
+		ts.Fatalf("the status is %s", resp.Status)
+	}
 }

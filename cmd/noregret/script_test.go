@@ -18,8 +18,9 @@ func TestMain(m *testing.M) { clitest.Main(m, map[string]func(){"noregret": main
 //
 // Scripts have additional commands (script_commands_test.go): "status N noregret ..." checks the
 // exit status, "bad N ERROR ..." the exact error as well; pack, damage, replace and idx make files
-// that text cannot show; "service start|stop|kill" runs noregret serve and "decide EXPERIMENT UNIT"
-// asks it for a decision (script_service_test.go). "legible FILE.svg" checks a picture.
+// that text cannot show; "service start|stop|kill" runs noregret serve, "service score" noregret
+// score, "decide EXPERIMENT UNIT" asks it for a decision, and "call METHOD PATH FILE" for anything
+// (script_service_test.go). "legible FILE.svg" checks a picture.
 // After "plain", noregret is the command built without the race detector, for scenarios that take
 // minutes under it and whose code other tests run under it.
 func TestScripts(t *testing.T) {
@@ -45,6 +46,7 @@ func TestScripts(t *testing.T) {
 			"idx":     idx,
 			"service": service,
 			"decide":  decide,
+			"call":    call,
 			"legible": checkPicture,
 			"plain": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Setenv("PATH", path+ts.Getenv("PATH"))

@@ -67,7 +67,8 @@ func Root(a *command.App) *cobra.Command {
 		command.Group{ID: "offline", Title: "Policies without a service:", Commands: []*cobra.Command{
 			policy.NewEvaluatePolicyCommand(a), doctor, play.NewSimulateCommand(a),
 		}},
-		command.Group{ID: "classifiers", Title: "Classifiers:", Commands: train.Commands(a)},
+		command.Group{ID: "classifiers", Title: "Classifiers:", Commands: append(train.Commands(a),
+			service.NewScoreCommand(a))},
 		command.Group{ID: "learners", Title: "Online learning:", Commands: play.Commands(a)},
 		command.Group{Commands: []*cobra.Command{newVersionCommand(a)}},
 	)

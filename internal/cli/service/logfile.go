@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/server"
 )
 
 // logFile is a file of lines that are added at its end. Reopen lets another program rename it.
@@ -57,23 +58,23 @@ func (l *logFile) Close() error {
 
 // openAccessLog sets the access log of the service: to standard error for "-", to a file otherwise.
 // Call reopen on SIGHUP and closeLog at the end.
-func (o *serveOptions) openAccessLog(stderr io.Writer) (reopen, closeLog func(), err error) {
+func (o *listening) openAccessLog(l *server.Limits, stderr io.Writer) (reopen, closeLog func(), err error) {
 	nothing := func() {}
 	switch o.accessLog {
 	case "":
 		return nothing, nothing, nil
 	case "-":
-		o.AccessLog = slog.New(slog.NewJSONHandler(stderr, nil))
+		l.AccessLog = slog.New(slog.NewJSONHandler(stderr, nil))
 		return nothing, nothing, nil
 	}
 	file, err := openLogFile("--access-log", o.accessLog)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.AccessLog = slog.New(slog.NewJSONHandler(file, nil))
+	l.AccessLog = slog.New(slog.NewJSONHandler(file, nil))
 	reopen = func() {
 		if err := file.Reopen(); err != nil {
-			o.Logger.Error("the access log could not be opened again", "error", err)
+			l.Logger.Error("the access log could not be opened again", "error", err)
 		}
 	}
 	return reopen, func() { _ = file.Close() }, nil

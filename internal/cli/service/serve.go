@@ -2,20 +2,12 @@ package service
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
-	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/server"
 )
@@ -23,16 +15,9 @@ import (
 // serveOptions are the flags of "noregret serve".
 type serveOptions struct {
 	server.Config
-	settings
-	listen    string
-	cert, key string
-	drain     time.Duration
-	logLevel  string
-	logFormat string
-	accessLog string
-	pprof     string
-	traces    string
-	clock     func(c *server.Config) // sets the service's clock, nil for the machine's
+	listening
+	pprof string
+	clock func(c *server.Config) // sets the service's clock, nil for the machine's
 }
 
 const serveLong = `Run the decision service until SIGINT or SIGTERM.
@@ -57,8 +42,7 @@ checks for new access tokens every second, and at once on SIGHUP.`
 // newServeCommand makes "noregret serve". The clock is that of the machine unless a test sets it.
 func newServeCommand(a *command.App, clock func(c *server.Config)) *cobra.Command {
 	o := &serveOptions{
-		Config: server.DefaultConfig("data"), clock: clock,
-		listen: "127.0.0.1:8430", drain: 30 * time.Second, logLevel: "info", logFormat: "text",
+		Config: server.DefaultConfig("data"), listening: newListening("127.0.0.1:8430"), clock: clock,
 	}
 	return command.New(a, &cobra.Command{
 		Use:   "serve",
@@ -81,34 +65,19 @@ func newServeCommand(a *command.App, clock func(c *server.Config)) *cobra.Comman
 
 // AddFlags implements [command.Options].
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
+	o.addTo(f, &o.Limits, "most units or items of a request", "to the log")
 	f.StringVar(&o.Data, "data", o.Data, "directory of the log and the keys; created if it does not exist")
-	f.StringVar(&o.listen, "listen", o.listen, "address, HOST:PORT; port 0 takes a free one")
-	f.StringVar(&o.Tokens, "tokens", "", "file of access tokens; read again when it changes")
 	f.BoolVar(&o.NewKeys, "new-keys", false,
 		"make keys for a log that has lost them; feedback for earlier decisions is refused")
-	f.StringVar(&o.cert, "tls-cert", "", "certificate chain, PEM; read again when it changes")
-	f.StringVar(&o.key, "tls-key", "", "private key, PEM")
-	f.Float64Var(&o.Rate, "rate", o.Rate, "requests per second for each token or address, 0 for no limit")
-	f.IntVar(&o.Burst, "burst", o.Burst, "largest burst of requests, 0 for the rate")
-	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "largest body of a request, in bytes")
-	f.IntVar(&o.MaxItems, "max-items", o.MaxItems, "most units or items of a request")
 	f.IntVar(&o.MaxStreams, "max-streams", o.MaxStreams,
 		"most concurrent long polls; the same limit holds for dashboards")
 	f.IntVar(&o.MaxExports, "max-exports", o.MaxExports, "most concurrent exports of the log and of snapshots")
 	f.IntVar(&o.MaxReads, "max-reads", o.MaxReads, "most reports and explanations computed at once")
-	f.DurationVar(&o.RequestTime, "request-time", o.RequestTime,
-		"how long a request may take, except long polls and streams")
 	f.DurationVar(&o.Retain, "retain", o.Retain,
 		"how long events are kept once a snapshot covers them, negative for ever")
 	f.DurationVar(&o.DeleteGrace, "delete-grace", o.DeleteGrace,
 		"how long a deleted experiment is kept and can be restored, 0 for not at all")
 	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", o.SnapshotEvery, "events between snapshots; 0 is the default")
-	f.IntVar(&o.MaxConnections, "max-connections", o.MaxConnections,
-		"most open connections; the default leaves 128 file descriptors to the log")
-	f.IntVar(&o.MaxConnectionsPerAddress, "max-connections-per-address", o.MaxConnectionsPerAddress,
-		"most open connections of one address that is not a trusted proxy")
-	f.StringSliceVar(&o.TrustedProxies, "trusted-proxies", nil,
-		"addresses or networks of proxies whose X-Forwarded-For names the client")
 	f.StringArrayVar(&o.CORSOrigins, "cors-origin", nil,
 		"origin whose pages may decide, such as https://shop.example; repeat it for more")
 	f.BoolVar(&o.CORSFeedback, "cors-feedback", false,
@@ -129,34 +98,18 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"address of this service for people, to which alerts for Slack and Alertmanager link")
 	f.BoolVar(&o.BackupPrivate, "backup-private", false,
 		"online backups may have the raw feedback of private experiments")
-	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
-	f.Var(command.NewChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
-	f.Var(command.NewChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
-	f.StringVar(&o.accessLog, "access-log", "",
-		"file of a JSON line for each request, - for standard error; opened again on SIGHUP")
 	f.StringVar(&o.pprof, "pprof", "", "loopback address of the profiles for go tool pprof, HOST:PORT")
-	f.StringVar(&o.traces, "traces", "",
-		"URL of a collector of traces, OTLP over HTTP; default $OTEL_EXPORTER_OTLP_ENDPOINT")
 	o.settings.AddFlags(f)
 }
 
 // Validate implements [command.Options].
 func (o *serveOptions) Validate() error {
-	switch {
-	case o.drain < 0:
-		return command.OutOfRange("--drain", o.drain, "a length of time")
-	case (o.cert == "") != (o.key == ""):
-		return noregret.Errorf(noregret.Usage, "--tls-cert", "TLS needs both --tls-cert and --tls-key")
-	}
-	if err := o.checkTraces(); err != nil {
-		return err
-	}
 	if o.pprof != "" {
 		if err := server.CheckProfiles(o.pprof); err != nil {
 			return err
 		}
 	}
-	if err := o.CheckListen(o.listen); err != nil {
+	if err := o.check(&o.Limits); err != nil {
 		return err
 	}
 	return o.config().Validate()
@@ -176,93 +129,32 @@ func (o *serveOptions) config() server.Config {
 	if c.SnapshotEvery == 0 {
 		c.SnapshotEvery = server.DefaultConfig(c.Data).SnapshotEvery
 	}
-	if c.Burst == 0 {
-		c.Burst = max(1, int(c.Rate))
-	}
+	c.Limits = withBurst(c.Limits)
 	return c
-}
-
-// logger makes the service's logger.
-func (o *serveOptions) logger(w io.Writer) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return nil, err
-	}
-	h := &slog.HandlerOptions{Level: level}
-	if o.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, h)), nil
-	}
-	return slog.New(slog.NewTextHandler(w, h)), nil
 }
 
 // Run implements [command.Options].
 func (o *serveOptions) Run(ctx context.Context, a *command.App, _ []string) error {
-	logger, err := o.logger(a.Stderr)
+	scheme, certificate, end, err := o.open(ctx, &o.Limits, a.Stderr)
 	if err != nil {
 		return err
 	}
-	o.Logger = logger
+	defer end()
 	if o.clock != nil {
 		o.clock(&o.Config)
 	}
-	if unknown := o.Unknown(); len(unknown) > 0 {
-		logger.Warn("no flag is set by these environment variables", "names", unknown)
-	}
-	certificate, scheme, err := o.certificate()
-	if err != nil {
-		return err
-	}
-	reopen, closeLog, err := o.openAccessLog(a.Stderr)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	endTraces, err := o.openTraces(ctx)
-	if err != nil {
-		return err
-	}
-	defer endTraces()
 	if o.pprof != "" {
 		profiles, err := server.OpenProfiles(o.pprof)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = profiles.Close() }()
-		logger.Info("profiles are served", "url", "http://"+profiles.Address().String()+"/debug/pprof/")
+		o.Logger.Info("profiles are served", "url", "http://"+profiles.Address().String()+"/debug/pprof/")
 	}
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
-	done := make(chan struct{})
-	defer close(done)
 	ready := func(s *server.Server, address net.Addr) error {
-		go func() {
-			for {
-				select {
-				case <-hangups:
-					reopen()
-					_ = s.ReloadTokens() // which logs the result
-					logger.Info("SIGHUP: looked for new access tokens")
-				case <-done:
-					return
-				}
-			}
-		}()
+		o.onHangup(o.Logger, s.ReloadTokens)
 		_, err := fmt.Fprintf(a.Stdout, "listening on %s://%s\n", scheme, address)
 		return err
 	}
 	return server.Run(ctx, o.config(), o.listen, certificate, o.drain, ready)
-}
-
-// certificate reads the certificate for TLS, and returns the scheme of the address.
-func (o *serveOptions) certificate() (*tls.Certificate, string, error) {
-	if o.cert == "" && o.key == "" {
-		return nil, "http", nil
-	}
-	c, err := server.OpenCertificates(o.cert, o.key, o.Logger)
-	if err != nil {
-		return nil, "", noregret.BadInputf("--tls-cert", "%w", err)
-	}
-	o.GetCertificate = c.Get
-	return c.Present(), "https", nil
 }

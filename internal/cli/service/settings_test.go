@@ -19,7 +19,7 @@ import (
 func configure(t *testing.T, file string, variables []string, args ...string) (*serveOptions, *pflag.FlagSet, error) {
 	t.Helper()
 	o := &serveOptions{
-		Config: server.DefaultConfig("data"), listen: "127.0.0.1:8430", logLevel: "info", logFormat: "text",
+		Config: server.DefaultConfig("data"), listening: newListening("127.0.0.1:8430"),
 	}
 	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	o.AddFlags(f)

@@ -15,13 +15,14 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/otlp"
+	"github.com/noregret/noregret/server"
 )
 
 // tracesEnd bounds how long the end of the service waits for the collector of traces.
 const tracesEnd = 5 * time.Second
 
 // checkTraces checks --traces.
-func (o *serveOptions) checkTraces() error {
+func (o *listening) checkTraces() error {
 	u, err := url.Parse(o.traces)
 	if o.traces != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return noregret.Errorf(noregret.Usage, "--traces",
@@ -32,7 +33,7 @@ func (o *serveOptions) checkTraces() error {
 
 // openTraces sets the provider of traces of the service, if --traces or one of OpenTelemetry's own
 // variables for the collector is set, and OTEL_SDK_DISABLED is not true. Call end at the end.
-func (o *serveOptions) openTraces(ctx context.Context) (end func(), err error) {
+func (o *listening) openTraces(ctx context.Context, l *server.Limits) (end func(), err error) {
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") ||
 		o.traces == "" && !otlp.Configured(os.Getenv) {
 		return func() {}, nil
@@ -50,12 +51,12 @@ func (o *serveOptions) openTraces(ctx context.Context) (end func(), err error) {
 	if err != nil {
 		return nil, noregret.Errorf(noregret.Usage, "OTEL_RESOURCE_ATTRIBUTES", "%w", err)
 	}
-	logger := o.Logger
+	logger := l.Logger
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		logger.Warn("traces could not be sent", "error", err)
 	}))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-	o.Traces = provider
+	l.Traces = provider
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tracesEnd)
 		defer cancel()

@@ -23,7 +23,7 @@ func TestTracesAreSent(t *testing.T) {
 			b, _ := io.ReadAll(in)
 			got <- append([]byte(r.URL.Path+" "), b...)
 		}))
-		o := &serveOptions{traces: collector.URL}
+		o := &serveOptions{listening: listening{traces: collector.URL}}
 		o.Logger = slog.New(slog.DiscardHandler)
 		if variable {
 			o.traces = ""
@@ -32,7 +32,7 @@ func TestTracesAreSent(t *testing.T) {
 		if err := o.checkTraces(); err != nil {
 			t.Fatal(err)
 		}
-		end, err := o.openTraces(t.Context())
+		end, err := o.openTraces(t.Context(), &o.Limits)
 		if err != nil || o.Traces == nil {
 			t.Fatalf("no traces: %v", err)
 		}
@@ -49,7 +49,7 @@ func TestTracesAreSent(t *testing.T) {
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	o := &serveOptions{}
-	if end, err := o.openTraces(t.Context()); err != nil || o.Traces != nil {
+	if end, err := o.openTraces(t.Context(), &o.Limits); err != nil || o.Traces != nil {
 		t.Errorf("traces without a collector: %v", err)
 	} else {
 		end()
@@ -63,9 +63,9 @@ func TestTracesAreDisabled(t *testing.T) {
 		"true": false, "TRUE": false, "False": true, "1": true, "yes": true, "": true,
 	} {
 		t.Setenv("OTEL_SDK_DISABLED", value)
-		o := &serveOptions{traces: "http://127.0.0.1:9"}
+		o := &serveOptions{listening: listening{traces: "http://127.0.0.1:9"}}
 		o.Logger = slog.New(slog.DiscardHandler)
-		end, err := o.openTraces(t.Context())
+		end, err := o.openTraces(t.Context(), &o.Limits)
 		if err != nil {
 			t.Fatal(err)
 		}

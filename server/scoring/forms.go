@@ -1,0 +1,113 @@
+package scoring
+
+import (
+	"encoding/json"
+
+	"github.com/noregret/noregret/api"
+)
+
+// PredictRequest is the body of POST /v1/predict in JSON: the rows, each an object with the values
+// of the model's columns by their names.
+type PredictRequest struct {
+	Rows []json.RawMessage `json:"rows"`
+}
+
+// PredictAnswer is the answer to POST /v1/predict.
+type PredictAnswer struct {
+	// Predictions are in the order of the rows.
+	Predictions []Prediction `json:"predictions"`
+	// Ignored is the number of values that were left out because the model has no such feature.
+	Ignored int64 `json:"ignored"`
+}
+
+// Prediction is the answer to a row. For a model of two classes it has Label, Score and, if the
+// model is calibrated, Probability: that of the positive label. For one of several classes it has
+// Label, Scores and Probabilities, for one of several labels Labels in place of Label.
+type Prediction struct {
+	ID            string             `json:"id"`
+	Label         *string            `json:"label,omitempty"`
+	Labels        *[]string          `json:"labels,omitempty"`
+	Score         *float64           `json:"score,omitempty"`
+	Probability   *float64           `json:"probability,omitempty"`
+	Scores        map[string]float64 `json:"scores,omitempty"`
+	Probabilities map[string]float64 `json:"probabilities,omitempty"`
+}
+
+// LabelRequest is the body of POST /v1/labels.
+type LabelRequest struct {
+	Labels []LabelItem `json:"labels"`
+}
+
+// LabelItem is the label of a row that was predicted.
+type LabelItem struct {
+	// ID is that of the prediction.
+	ID string `json:"id"`
+	// Label is the true label; of a model of several labels their list, separated by commas.
+	Label string `json:"label"`
+}
+
+// LabelAnswer is the answer to POST /v1/labels.
+type LabelAnswer struct {
+	// Results are in the order of the items.
+	Results []api.ItemResult `json:"results"`
+}
+
+// ModelAnswer is the answer to GET /v1/model.
+type ModelAnswer struct {
+	Task      string   `json:"task"`
+	Measure   string   `json:"measure"`
+	Algorithm string   `json:"algorithm"`
+	Labels    []string `json:"labels"`
+	// Thresholds are those of the labels; of two classes one.
+	Thresholds []float64 `json:"thresholds"`
+	Features   int       `json:"features"`
+	Calibrated bool      `json:"calibrated"`
+	// Digest names the model that the service was started with.
+	Digest string `json:"digest"`
+	// Expected is the measure to expect on new rows by its training, null if it is not known.
+	Expected *Expected `json:"expected"`
+	// Counts are the numbers of rows and labels so far.
+	Counts Counts `json:"counts"`
+	// Figures are values of the predictions as they were answered, on labelled rows.
+	Figures Figures `json:"figures"`
+}
+
+// Expected is a figure of the training with its interval of 95 %.
+type Expected struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Counts are numbers since the first start of the service with its data.
+type Counts struct {
+	Predictions uint64 `json:"predictions"`
+	// Waiting is the number of rows whose label is accepted and has not come.
+	Waiting   int    `json:"waiting"`
+	Accepted  uint64 `json:"accepted"`
+	Duplicate uint64 `json:"duplicate"`
+	Late      uint64 `json:"late"`
+	Rejected  uint64 `json:"rejected"`
+	Dropped   uint64 `json:"dropped"`
+}
+
+// Figures are values on labelled rows, null where they are undefined.
+type Figures struct {
+	// Rows is the number of labelled rows, and Value the measure of all of them.
+	Rows  int64    `json:"rows"`
+	Value *float64 `json:"value"`
+	// Window has the latest of them.
+	Window Window `json:"window"`
+}
+
+// Window has the values of the latest labelled rows: the measure, the share of rows without a
+// mistake and, for two classes, the area under the ROC curve and, if the model is calibrated, the
+// log loss and the Brier score.
+type Window struct {
+	Rows     int      `json:"rows"`
+	Value    *float64 `json:"value"`
+	Accuracy *float64 `json:"accuracy"`
+	AUC      *float64 `json:"auc"`
+	LogLoss  *float64 `json:"log_loss"`
+	Brier    *float64 `json:"brier"`
+}
