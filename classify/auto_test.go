@@ -446,6 +446,38 @@ func TestCrossFigures(t *testing.T) {
 	}
 }
 
+// On few rows that nothing predicts the intervals end where the measures do, and no sooner.
+func TestFiguresStayInRange(t *testing.T) {
+	r := random.New(4, "few")
+	var xs []Example
+	for i := range 61 {
+		xs = append(xs, Example{
+			Index: []uint32{0}, Value: []float32{float32(r.Float64())}, Positive: i%10 == 0, Weight: 1,
+		})
+	}
+	f, err := CrossFigures(context.Background(), asData(t, xs), Options{
+		Algorithm: "logistic", Measure: measure.GMean{}, Seed: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := f.Of("gmean"); x == nil || *x != (Figure{Measure: "gmean", Value: 0, Low: 0, High: 1}) {
+		t.Errorf("gmean: %+v, want 0 and all values that it can have", x)
+	}
+	if x := f.Of("youden"); x == nil || !(x.Low < 0) {
+		t.Errorf("youden: %+v, want an interval that reaches below 0", x)
+	}
+	for _, x := range f.Values {
+		least := 0.0
+		if slices.Contains([]string{"youden", "kappa", "mcc"}, x.Measure) {
+			least = -1
+		}
+		if !(least <= x.Low && x.Low <= x.Value && x.Value <= x.High && x.High <= 1) {
+			t.Errorf("%+v, want an interval around the value in [%v, 1]", x, least)
+		}
+	}
+}
+
 // What cannot have been is refused when a model file is read.
 func TestSearchCheck(t *testing.T) {
 	good := func() (*ModelSearch, *ModelFigures) {

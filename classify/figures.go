@@ -27,7 +27,8 @@ type ModelFigures struct {
 	Values []Figure `json:"values"`
 }
 
-// Figure is the value of a measure on new rows, with an interval of 95 %.
+// Figure is the value of a measure on new rows, with an interval of 95 % within the values that the
+// measure can have: with very few rows of a label it may be all of them.
 type Figure struct {
 	Measure string  `json:"measure"`
 	Value   float64 `json:"value"`
@@ -298,9 +299,25 @@ func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigure
 			continue
 		}
 		e := float64(errors * a.standardError(m, d, c))
-		out.Values = append(out.Values, Figure{Measure: name, Value: v, Low: v - e, High: min(v+e, 1)})
+		low := max(v-e, min(v, a.lowest(m, d.cells)))
+		out.Values = append(out.Values, Figure{Measure: name, Value: v, Low: low, High: min(v+e, 1)})
 	}
 	return out
+}
+
+// lowest is the value of a measure where every row is predicted wrong, which bounds an interval.
+func (a *autoFit) lowest(m measure.Objective, cells []float64) float64 {
+	n := a.labels()
+	wrong := make([]float64, len(cells))
+	for k := range n {
+		for j := range n {
+			wrong[k*n+(k+1)%n] += cells[k*n+j]
+		}
+	}
+	if v := a.value(m, wrong); v == v {
+		return v
+	}
+	return 0
 }
 
 // standardError is that of a measure of decisions by the delta method: the outcomes of the rows of
