@@ -19,7 +19,7 @@ demo: ## run the decision service with simulated users and print how it learns
 # tests. The others cannot race, and it would slow their arithmetic down tenfold. Nor does it look at the tests of the
 # whole binary and of the pages, which run the packages' code once more, and of the sources, which only parse. It needs
 # cgo, with which pebble would take the C form of zstd, a minute to compile; the tag is for the form in Go that noregret has.
-concurrent = $(shell grep -rlE --include='*.go' --exclude-dir=lab \
+concurrent = $(shell grep -rlE --include='*.go' --exclude-dir={lab,inputs} \
 	'^[[:space:]]*go [a-zA-Z_.]+[^a-zA-Z_. ]|"sync(/atomic)?"|internal/parallel"' . | xargs -n 1 dirname | LC_ALL=C sort -u | \
 	grep -vxE './(cmd/noregret|docs|internal/arch)')
 
@@ -44,9 +44,9 @@ montecarlo: ## tests with many random runs, in full (SHORT=-short for fewer); ma
 # Those that call testsize.NoRace, and package pages, whose memory is another one under the race detector.
 .PHONY: norace
 norace: ## the tests that the race detector skips, in their short form; some have none, and only make montecarlo runs them
-	@tests=$$(grep -rl --include='*_test.go' --exclude-dir=lab 'testsize\.NoRace(' . | xargs awk \
+	@tests=$$(grep -rl --include='*_test.go' --exclude-dir={lab,inputs} 'testsize\.NoRace(' . | xargs awk \
 		'/^func / {name = $$2; sub(/\(.*/, "", name)} /testsize\.NoRace\(/ {print name}' | LC_ALL=C sort -u | paste -sd '|'); \
-	packages=$$(grep -rl --include='*_test.go' --exclude-dir=lab 'testsize\.NoRace(' $(addsuffix /*_test.go,$(concurrent)) | \
+	packages=$$(grep -rl --include='*_test.go' --exclude-dir={lab,inputs} 'testsize\.NoRace(' $(addsuffix /*_test.go,$(concurrent)) | \
 		xargs -n 1 dirname | LC_ALL=C sort -u); \
 	grep -Eq '^Test[A-Za-z0-9_]*(\|Test[A-Za-z0-9_]*)*$$' <<<"$$tests" || { echo "call testsize.NoRace in tests only: $$tests"; exit 1; }; \
 	echo "$(GO) test -short -run '^('$$tests')\$$'" $$packages; \
@@ -56,6 +56,10 @@ norace: ## the tests that the race detector skips, in their short form; some hav
 .PHONY: lab
 lab: ## build and test the laboratory, the module lab, which reproduces measurements (see lab/README.md)
 	$(MAKE) -C lab test
+
+.PHONY: inputs
+inputs: ## build and test the module inputs, whose program turns other sources into text (see docs/how-to/sources.md)
+	$(MAKE) -C inputs build test
 
 # Where the laboratory's targets went, for one release.
 moved = bandits catastrophe contextual obd papers parameterfree validity $(addprefix pasto-,ablation arena cost drift figures \
@@ -96,7 +100,7 @@ bench: ## run the benchmarks with allocations (BENCH=pattern)
 .PHONY: fuzz
 fuzz: ## fuzz every fuzz target for FUZZTIME each
 	@rm -rf dist/fuzz; mkdir -p dist/fuzz; cache=$$($(GO) env GOCACHE)/fuzz; \
-	packages=$$(grep -rl --include='*_test.go' --exclude-dir=lab '^func Fuzz' . | xargs -n 1 dirname | LC_ALL=C sort -u); \
+	packages=$$(grep -rl --include='*_test.go' --exclude-dir={lab,inputs} '^func Fuzz' . | xargs -n 1 dirname | LC_ALL=C sort -u); \
 	$(GO) test -c -vet=off -gcflags='github.com/noregret/noregret/...=-d=libfuzzer' -o dist/fuzz/ $$packages || exit 1; \
 	for dir in $$packages; do \
 		test=$$PWD/dist/fuzz/$${dir##*/}.test; pkg=github.com/noregret/noregret/$${dir#./}; \
@@ -141,7 +145,7 @@ cross: ## check that everything builds for Windows, with 32 bits (make portable 
 	CGO_ENABLED=0 GOOS=windows GOARCH=386 $(GO) build -gcflags=all='-N -l -dwarf=false' -ldflags=-w ./...
 
 # A fused multiply-add rounds once where two operations round twice, and would make results differ between
-# architectures. Every package is checked; the module lab, which prints tables, is not. Lines that ask for the operation
+# architectures. Every package is checked; the modules lab, which prints tables, and inputs are not. Lines that ask for the operation
 # by name may have it (math.FMA is exact everywhere).
 .PHONY: portable
 portable: ## check that everything builds for macOS on arm64, where no package has a fused operation

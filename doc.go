@@ -79,7 +79,8 @@
 //   - [github.com/noregret/noregret/law] says how values scatter around a mean, and how it moves.
 //
 // The command cmd/noregret puts all of it on the command line. The module lab, which is not a part
-// of this one, reproduces tables and figures of the literature and measures the learners.
+// of this one, reproduces tables and figures of the literature and measures the learners. Nor is
+// the module inputs, which turns other sources into text.
 //
 // # Errors
 //

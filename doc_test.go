@@ -22,7 +22,7 @@ func TestDocLeadsToAllPackages(t *testing.T) {
 		switch base := d.Name(); {
 		case d.IsDir() && name != "." && (base == "internal" || base == "testdata" || base[0] == '.'):
 			return fs.SkipDir
-		case name == "lab": // a module of its own
+		case name == "lab", name == "inputs": // modules of their own
 			return fs.SkipDir
 		case path.Base(name) == "doc.go" && name != "doc.go":
 			packages++

@@ -15,7 +15,7 @@ var magics = []struct{ magic, what, instead string }{
 	{"PK\x05\x06", "an empty zip archive", "name a file with data"},
 	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE | noregret ... -"},
 	{"\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc FILE | noregret ... -"},
-	{"PAR1", "Parquet", "write it as CSV, as with duckdb -c \"copy (from 'FILE') to 'data.csv'\""},
+	{"PAR1", "Parquet", "noregret-input parquet FILE > data.csv (see docs/how-to/sources.md)"},
 	{"ARROW1", "Arrow", "write it as CSV"},
 	{"\x89HDF", "HDF5", "write it as CSV"},
 	{"\x93NUMPY", "an array of NumPy", "write it as text, as with numpy.savetxt"},

@@ -557,8 +557,8 @@ func TestForeignFiles(t *testing.T) {
 		{"\xfd7zXZ\x00...", "the file is compressed by xz, which is not read: xz -dc FILE | noregret ... -"},
 		{"PK\x03\x04...", "the file is a zip archive, which is not read: unzip -p FILE | noregret ... -"},
 		{tar, "the file is a tar archive, which is not read: tar -xOf FILE | noregret ... -"},
-		{"PAR1...", "the file is Parquet, which is not read: write it as CSV, as with duckdb -c \"copy (from " +
-			"'FILE') to 'data.csv'\""},
+		{"PAR1...", "the file is Parquet, which is not read: noregret-input parquet FILE > data.csv (see " +
+			"docs/how-to/sources.md)"},
 		{utf16("a,y\n1,p\n"), "the text is UTF-16, which is not read: iconv -f UTF-16 -t UTF-8 FILE | noregret ... -"},
 		{utf16("a,y\n1,p\n")[2:], "the text is UTF-16 without a byte order mark, or no text, which is not read: " +
 			"iconv -f UTF-16 -t UTF-8 FILE | noregret ... -"},

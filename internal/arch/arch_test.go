@@ -144,7 +144,12 @@ func TestCheckerFindsBreaches(t *testing.T) {
 		{
 			"a test into the laboratory", "cmd/noregret/a_test.go",
 			`import _ "github.com/noregret/noregret/lab/arena"`,
-			[]string{"needs the laboratory"},
+			[]string{"needs the module lab"},
+		},
+		{
+			"a test into the inputs", "cmd/noregret/a_test.go",
+			`import _ "github.com/noregret/noregret/inputs/parquet"`,
+			[]string{"needs the module inputs"},
 		},
 		{"a test of the laboratory", "lab/x/a_test.go", `import _ "github.com/noregret/noregret/lab/arena"`, nil},
 		{"tests look up", "loss/a_test.go", `import _ "github.com/noregret/noregret/classify"`, nil},

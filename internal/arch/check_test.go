@@ -48,13 +48,16 @@ func (c *checker) add(pos token.Pos, format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf("%s:%d: %s", p.Filename, p.Line, fmt.Sprintf(format, args...)))
 }
 
-// imports checks what a file imports. Test files may look up, but not into the laboratory, and have
+// imports checks what a file imports. Test files may look up, but not into another module, and have
 // no cgo either.
 func (c *checker) imports(f file) {
 	for _, spec := range f.ast.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
-		if err == nil && f.isTest() && house(f.dir) != "lab" && strings.HasPrefix(path, module+"/lab/") {
-			c.add(spec.Pos(), "imports %s: nothing of the product, not even a test, needs the laboratory", path)
+		for _, other := range floors[len(floors)-1].houses {
+			if err == nil && f.isTest() && house(f.dir) != other && strings.HasPrefix(path, module+"/"+other+"/") {
+				c.add(spec.Pos(), "imports %s: nothing of the product, not even a test, needs the module %s",
+					path, other)
+			}
 		}
 		if err != nil || (f.isTest() && path != "C") {
 			continue

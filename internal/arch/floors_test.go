@@ -29,7 +29,7 @@ var floors = []struct {
 	6: {[]string{"server", "client"}, "the service and its clients"},
 	7: {[]string{commands}, "the commands"},
 	8: {[]string{"cmd", "docs"}, "the program, and the tests of the pages"},
-	9: {[]string{"lab"}, "the laboratory, a module of its own"},
+	9: {[]string{"lab", "inputs"}, "modules of their own: the laboratory, and inputs from elsewhere"},
 }
 
 // commands is the only house that is not a top-level directory: it is internal and stands on top.

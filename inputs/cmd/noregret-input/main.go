@@ -1,0 +1,37 @@
+// Command noregret-input turns a source that noregret does not read into text on standard output:
+//
+//	set -o pipefail
+//	noregret-input parquet clicks.parquet | noregret train --stream --measure f1 --model m.json -
+//
+// Its subcommands are the sources. Results go to standard output, everything else to standard
+// error. The exit status is that of noregret: 0 for success, 1 for a failure, 2 for a usage error
+// and 3 for bad input. Text before a fault has been written by then; what reads it must not take it
+// for all.
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/internal/cli/command"
+)
+
+func main() { os.Exit(command.Main(newRoot)) }
+
+// newRoot makes the tree of commands.
+func newRoot(a *command.App) *cobra.Command {
+	return command.NewRoot(a, &cobra.Command{
+		Use:   "noregret-input",
+		Short: "Turn a source into text for noregret",
+		Long: `noregret-input writes a source that noregret does not read itself as text to standard output, for a file
+or for the standard input of noregret.
+
+When a source fails in the middle, the text before the fault has been written and the exit status is not
+0. In a pipe, "set -o pipefail" makes the shell report it; a model of half of a source is not written if
+the text goes to a file first, and noregret reads that file only if noregret-input succeeded.`,
+		Example: "  noregret-input parquet clicks.parquet > clicks.csv",
+	},
+		command.Group{ID: "files", Title: "Files:", Commands: []*cobra.Command{newParquetCommand(a)}},
+	)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/internal/cli/command"
+)
+
+const sample = "../../parquet/testdata/pyarrow.parquet"
+
+// run runs the program and returns its exit status and both of its outputs.
+func run(t *testing.T, args ...string) (status int, out, errors string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = command.Run(t.Context(), newRoot, args, strings.NewReader(""), &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+func TestParquet(t *testing.T) {
+	status, out, errs := run(t, "parquet", sample, sample, "--ignore-columns", "word,long")
+	if lines := strings.Count(out, "\n"); status != 0 || errs != "" || lines != 15 ||
+		!strings.HasPrefix(out, "flag,i8,u32,i64,u64,f16,f32,f64,price,day,clock,at,local,kind,none,y\n1,-3,") {
+		t.Errorf("status %d, %d lines, %q:\n%s", status, lines, errs, out)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	b, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cut := filepath.Join(dir, "cut.parquet")
+	if err := os.WriteFile(cut, b[:len(b)-9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"parquet"}, 2, "parquet takes one or more files"},
+		{[]string{"parquet", "-"}, 2, "Parquet is not read from standard input"},
+		{[]string{"parquet", sample, "--max-held", "0"}, 2, "--max-held"},
+		{[]string{"parkuet", sample}, 2, `unknown command "parkuet"`},
+		{[]string{"parquet", filepath.Join(dir, "none")}, 3, "there is no such file"},
+		{[]string{"parquet", dir}, 3, "not a file"},
+		{[]string{"parquet", cut}, 3, "cut.parquet: truncated: the file ends with"},
+		{[]string{"parquet", sample, "--ignore-columns", "wort"}, 3, `there is no column "wort" to ignore`},
+	} {
+		status, out, errs := run(t, c.args...)
+		if status != c.status || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%q: status %d, %q, output %q", c.args, status, errs, out)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	status := command.Run(ctx, newRoot, []string{"parquet", sample}, strings.NewReader(""), &stdout, &stderr)
+	if status != 1 || !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("status %d, %q", status, stderr.String())
+	}
+}

@@ -1,0 +1,29 @@
+module github.com/noregret/noregret/inputs
+
+go 1.26.0
+
+require (
+	github.com/noregret/noregret v0.0.0
+	github.com/spf13/pflag v1.0.10
+)
+
+require (
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
+)
+
+require (
+	github.com/andybalholm/brotli v1.1.1
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/klauspost/compress v1.20.3
+	github.com/parquet-go/bitpack v1.0.0 // indirect
+	github.com/parquet-go/jsonlite v1.0.0 // indirect
+	github.com/parquet-go/parquet-go v0.32.0
+	github.com/pierrec/lz4/v4 v4.1.21
+	github.com/spf13/cobra v1.10.2
+	github.com/twpayne/go-geom v1.6.1 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
+
+replace github.com/noregret/noregret => ../
