@@ -19,10 +19,13 @@ type Options struct {
 	// dropped.
 	MaxWaiting int
 	MaxBytes   int64
+	// Learn goes on with the training by every label that is accepted, as [classify.Continuation]
+	// does.
+	Learn bool
 }
 
 // DefaultOptions returns windows of 1,000 labelled rows, and room for the labels of the latest
-// 100,000 predictions and 256 MiB.
+// 100,000 predictions and 256 MiB. The model does not learn.
 func DefaultOptions() Options { return Options{Window: 1000, MaxWaiting: 100_000, MaxBytes: 256 << 20} }
 
 // Validate returns an error of code usage for the first field out of its range.
@@ -67,6 +70,9 @@ type Service struct {
 	total      classify.Confusion
 	counts     Counts
 	raw        []float64
+
+	learner *classify.Continuation // nil unless the model learns
+	stopped error                  // why it has stopped learning
 }
 
 // Counts are the numbers of rows and labels so far.
@@ -79,7 +85,8 @@ type Counts struct {
 	Dropped uint64
 }
 
-// New makes a service of a model.
+// New makes a service of a model. A model that cannot learn from single rows, with Learn, is an
+// error of code usage (see [classify.Continue]).
 func New(m *classify.Model, opt Options) (*Service, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -87,15 +94,39 @@ func New(m *classify.Model, opt Options) (*Service, error) {
 	s := &Service{opt: opt, model: m, classifier: m.Classifier()}
 	s.waiting.most, s.waiting.mostBytes = opt.MaxWaiting, opt.MaxBytes
 	var err error
+	if opt.Learn {
+		if s.learner, err = classify.Continue(m); err != nil {
+			return nil, err
+		}
+	}
 	s.total, err = newConfusion(m)
 	return s, err
 }
 
-// Model returns the model that predicts. Do not change it.
-func (s *Service) Model() *classify.Model {
+// Model returns the model that the service was made with. Do not change it.
+func (s *Service) Model() *classify.Model { return s.model }
+
+// Learned returns the model that predicts: without Learn, and before it has learned from a row, the
+// one of [Service.Model]. O(d).
+func (s *Service) Learned() (*classify.Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.model
+	if s.learner == nil || s.stopped != nil {
+		return s.model, nil
+	}
+	return s.learner.Model()
+}
+
+// Learning returns the number of rows that the model has learned from since the service was made,
+// how many more are held back (see [classify.Continuation]), and why it has stopped learning, nil
+// if it has not.
+func (s *Service) Learning() (learned, held int64, stopped error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.learner != nil {
+		learned, held = s.learner.Learned()
+	}
+	return learned, held, s.stopped
 }
 
 // Predict answers the rows of a block. A row whose score is out of the range of float64 is an error
@@ -123,7 +154,11 @@ func (s *Service) Predict(b *dataset.Block) ([]Prediction, error) {
 // predict fills in a prediction but for its ID. The error is a plain sentence.
 func (s *Service) predict(p *Prediction, index []uint32, value []float32) error {
 	c := s.classifier
-	s.raw = c.RawScores(s.raw[:0], index, value)
+	if s.learner != nil && s.stopped == nil {
+		s.raw = append(s.raw[:0], s.learner.Score(index, value))
+	} else {
+		s.raw = c.RawScores(s.raw[:0], index, value)
+	}
 	p.Scores = slices.Clone(s.raw)
 	for k := range p.Scores {
 		p.Scores[k] -= c.Models[k].Threshold
@@ -165,7 +200,8 @@ type Result struct {
 
 // Label gives the row of a prediction its label; of a model of several labels, the list of them as
 // [dataset.LabelList] reads it. The same label may be given again. A label that is not accepted
-// changes nothing but the counts.
+// changes nothing but the counts. With Learn the model learns from the row, once. If its weights
+// leave the range of float64, it stops: the model of [Service.Model] predicts then.
 func (s *Service) Label(id, label string) Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,11 +238,27 @@ func (s *Service) label(id, label string) Result {
 		}
 		return Result{Fate: Duplicate}
 	}
+	if err := s.learn(e, places); err != nil {
+		return Result{Rejected, err}
+	}
 	o := outcome{Predicted: e.Predicted, Labels: places, Scores: e.Scores, Probabilities: e.Probabilities}
 	addOutcome(&s.total, s.model.Task, &o)
 	s.window.add(o, s.opt.Window)
 	s.waiting.settle(e, places)
 	return Result{Fate: Accepted}
+}
+
+// learn learns from a row with its label. An error means that nothing has changed.
+func (s *Service) learn(e *entry, labels []int) error {
+	if s.learner == nil || s.stopped != nil {
+		return nil
+	}
+	err := s.learner.Observe(classify.Example{Index: e.Index, Value: e.Value, Weight: 1, Positive: len(labels) > 0})
+	if noregret.CodeOf(err) == noregret.BadInput {
+		return err
+	}
+	s.stopped = err
+	return nil
 }
 
 // targets returns the numbers of labels in the model.

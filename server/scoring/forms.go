@@ -66,10 +66,22 @@ type ModelAnswer struct {
 	Digest string `json:"digest"`
 	// Expected is the measure to expect on new rows by its training, null if it is not known.
 	Expected *Expected `json:"expected"`
+	// Learning says how the model goes on, null if it does not.
+	Learning *Learning `json:"learning"`
 	// Counts are the numbers of rows and labels so far.
 	Counts Counts `json:"counts"`
 	// Figures are values of the predictions as they were answered, on labelled rows.
 	Figures Figures `json:"figures"`
+}
+
+// Learning says how a model learns from labels.
+type Learning struct {
+	// Learned is the number of rows that it has learned from, Held that of those that wait for the
+	// first step.
+	Learned int64 `json:"learned"`
+	Held    int64 `json:"held"`
+	// Stopped says why it learns no more, and that the model of the start predicts.
+	Stopped string `json:"stopped,omitempty"`
 }
 
 // Expected is a figure of the training with its interval of 95 %.

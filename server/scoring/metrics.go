@@ -14,6 +14,7 @@ var (
 	labelsDesc      = prometheus.NewDesc("noregret_labels_total", "Labels by their fate.", []string{"status"}, nil)
 	droppedDesc     = prometheus.NewDesc("noregret_rows_dropped_total",
 		"Rows dropped without a label, for want of room.", nil, nil)
+	learnedDesc  = prometheus.NewDesc("noregret_rows_learned", "Rows that the model has learned from.", nil, nil)
 	waitingDesc  = prometheus.NewDesc("noregret_rows_waiting", "Rows that wait for their label.", nil, nil)
 	labelledDesc = prometheus.NewDesc("noregret_progressive_rows", "Labelled rows, by scope: all or window.",
 		[]string{"scope"}, nil)
@@ -25,7 +26,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		predictionsDesc, labelsDesc, droppedDesc, waitingDesc, labelledDesc, figureDesc,
+		predictionsDesc, labelsDesc, droppedDesc, learnedDesc, waitingDesc, labelledDesc, figureDesc,
 	} {
 		ch <- d
 	}
@@ -36,6 +37,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	metric := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 	}
+	learned, _, _ := c.serving.Learning()
+	metric(learnedDesc, prometheus.GaugeValue, float64(learned))
 	n, waiting := c.serving.Counts()
 	metric(predictionsDesc, prometheus.CounterValue, float64(n.Predictions))
 	metric(labelsDesc, prometheus.CounterValue, float64(n.Accepted), "accepted")

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"mime"
@@ -121,6 +122,7 @@ func (s *Service) routes() []web.Route {
 		{Method: "POST", Pattern: "/v1/predict", Role: access.Decide, Compress: true, Serve: s.predict},
 		{Method: "POST", Pattern: "/v1/labels", Role: access.Feedback, Compress: true, Serve: s.label},
 		{Method: "GET", Pattern: "/v1/model", Role: access.Read, Serve: s.showModel},
+		{Method: "GET", Pattern: "/v1/model/file", Role: access.Read, Serve: s.showFile},
 	}
 }
 
@@ -268,8 +270,35 @@ func (s *Service) showModel(w http.ResponseWriter, _ *http.Request) error {
 	for _, l := range m.Models {
 		answer.Thresholds = append(answer.Thresholds, l.Threshold)
 	}
+	if s.config.Serving.Learn {
+		answer.Learning = s.learning()
+	}
 	if x := s.model.Figures.Of(m.Measure); x != nil {
 		answer.Expected = &Expected{Value: x.Value, Low: x.Low, High: x.High}
 	}
 	return web.WriteJSON(w, http.StatusOK, answer)
+}
+
+func (s *Service) learning() *Learning {
+	learned, held, stopped := s.serving.Learning()
+	l := &Learning{Learned: learned, Held: held}
+	if stopped != nil {
+		l.Stopped = stopped.Error()
+	}
+	return l
+}
+
+// showFile answers with the model file of the model that predicts.
+func (s *Service) showFile(w http.ResponseWriter, _ *http.Request) error {
+	m, err := s.serving.Learned()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := classify.WriteModel(&b, m); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(b.Bytes()) // the client may be gone
+	return nil
 }

@@ -37,6 +37,11 @@ answered as accepted, duplicate (the row has this label already), late (the row 
 they were answered. GET /v1/model and /metrics have the model's measure of all labelled rows and of
 the latest (--window), with AUC, log loss and Brier score.
 
+With --learn the model makes a step of its algorithm for each label, in the order in which they
+come, once its first rows have told how large steps must be (200 to 1,000 labels). Rows that were
+answered before count by that answer. GET /v1/model/file has the model file. Models of two classes
+of spade, stamp and sgd-* can learn.
+
 The limits, access tokens, TLS and logs are those of "noregret serve": predictions need the role
 decide, labels feedback, GET /v1/model and /metrics read. Without --tokens every request is allowed,
 and the service listens on loopback addresses only. Flags may be set by variables and a file, too.
@@ -68,6 +73,7 @@ func (o *scoreOptions) AddFlags(f *pflag.FlagSet) {
 	o.addTo(f, &o.Limits, "most rows or labels of a request", "to the process")
 	f.Var(command.NewChoice(&o.unseen, string(dataset.UnseenIgnore), string(dataset.UnseenError)), "unseen",
 		"values of features that training did not have")
+	f.BoolVar(&o.Serving.Learn, "learn", false, "learn from every label that is accepted; spade, stamp, sgd-* only")
 	f.IntVar(&o.Serving.Window, "window", o.Serving.Window, "latest labelled rows whose figures are told")
 	f.IntVar(&o.Serving.MaxWaiting, "max-waiting", o.Serving.MaxWaiting, "latest predictions whose labels are accepted")
 	f.Int64Var(&o.Serving.MaxBytes, "waiting-memory", o.Serving.MaxBytes, "memory for these predictions, in bytes")
