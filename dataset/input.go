@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
@@ -169,11 +171,18 @@ func (in *input) close() error {
 }
 
 func openError(name string, err error) error {
+	if scheme, _, ok := strings.Cut(name, "://"); ok && slices.Contains(elsewhere, scheme) {
+		return noregret.Errorf(noregret.NotFound, name,
+			"not a file: noregret-input %s | noregret ... - (see docs/how-to/sources.md)", name)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return noregret.Errorf(noregret.NotFound, name, "no such file")
 	}
 	return noregret.BadInputf(name, "cannot be opened: %w", err)
 }
+
+// elsewhere are the schemes of the addresses that the program noregret-input reads.
+var elsewhere = []string{"s3"}
 
 // checkInputs returns an error for an empty list, missing files, directories and a second use of
 // standard input, before anything is read. It returns the sum of the sizes, or -1 if it is unknown.

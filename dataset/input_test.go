@@ -124,6 +124,13 @@ func TestInputErrors(t *testing.T) {
 			filepath.Join(dir, "no") + ": no such file",
 			noregret.NotFound,
 		},
+		{
+			[]string{"s3://bucket/a.csv"},
+			Options{},
+			"s3://bucket/a.csv: not a file: noregret-input s3://bucket/a.csv | noregret ... - (see " +
+				"docs/how-to/sources.md)",
+			noregret.NotFound,
+		},
 		{[]string{dir}, Options{}, dir + ": is a directory; name a file", noregret.BadInput},
 		{
 			[]string{here},

@@ -3,11 +3,13 @@ module github.com/noregret/noregret/inputs
 go 1.26.0
 
 require (
+	github.com/aws/aws-sdk-go-v2 v1.48.0
 	github.com/noregret/noregret v0.0.0
 	github.com/spf13/pflag v1.0.10
 )
 
 require (
+	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 )

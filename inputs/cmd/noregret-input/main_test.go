@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/noregret/noregret/internal/cli/command"
 )
@@ -55,6 +58,42 @@ func TestStatus(t *testing.T) {
 	} {
 		status, out, errs := run(t, c.args...)
 		if status != c.status || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%q: status %d, %q, output %q", c.args, status, errs, out)
+		}
+	}
+}
+
+func TestObject(t *testing.T) {
+	content := strings.Repeat("1 1:0.5\n", 1000)
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/data/a.svm" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		http.ServeContent(w, r, r.URL.Path, time.Time{}, strings.NewReader(content))
+	}))
+	defer store.Close()
+	for _, name := range []string{
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+	} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_ENDPOINT_URL", store.URL)
+	if status, out, errs := run(t, "s3://data/a.svm"); status != 0 || out != content || errs != "" {
+		t.Errorf("status %d, %d bytes, %q", status, len(out), errs)
+	}
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"s3://data/b.svm"}, 3, "s3://data/b.svm: there is no such object"},
+		{[]string{"s3://data"}, 2, "not the name of an object"},
+		{[]string{"s4://data/a"}, 2, "addresses begin with s3://"},
+		{[]string{"s3://data/a", "s3://data/b"}, 2, "one source at a time"},
+	} {
+		if status, out, errs := run(t, c.args...); status != c.status || out != "" || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, %q, output %q", c.args, status, errs, out)
 		}
 	}

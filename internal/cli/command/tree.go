@@ -14,10 +14,12 @@ type Group struct {
 }
 
 // NewRoot completes the description of a root: it gives it the streams of a, --progress, and the
-// commands of the groups, which the help shows in this order.
+// commands of the groups, which the help shows in this order. A root without RunE shows its help.
 func NewRoot(a *App, root *cobra.Command, groups ...Group) *cobra.Command {
 	root.Args = refuseUnknown
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	if root.RunE == nil {
+		root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
