@@ -26,6 +26,7 @@ type Algorithm struct {
 	trains       func(m measure.Objective) bool
 	wants        string // the family that trains accepts, for the error
 	online       bool   // whether it makes steps, which have scales
+	weighs       bool   // whether it minimizes a loss that class weights multiply
 	selects      bool   // whether it proposes several models to choose from
 	needsHoldout bool
 	sharesModel  bool // whether the model, except for its threshold, is the same for all measures
@@ -111,11 +112,11 @@ var algorithms = []Algorithm{
 	{
 		Name: "plugin", Description: "plug-in: logistic regression by L-BFGS, threshold tuned on held-out data for " +
 			"any measure",
-		TunesThreshold: true, needsHoldout: true, sharesModel: true, run: runLogistic,
+		TunesThreshold: true, needsHoldout: true, sharesModel: true, weighs: true, run: runLogistic,
 	},
 	{
 		Name: "logistic", Description: "logistic regression by L-BFGS, threshold 0",
-		sharesModel: true, run: runLogistic,
+		sharesModel: true, weighs: true, run: runLogistic,
 	},
 	{
 		Name: "logistic-balanced", Description: "logistic regression by L-BFGS with both classes weighing the same, " +
@@ -135,11 +136,11 @@ var algorithms = []Algorithm{
 	},
 	{
 		Name: "sgd-logistic", Description: "logistic regression by averaged stochastic gradient, threshold 0",
-		online: true, sharesModel: true, learner: newFittedSGD(loss.Logistic{}, false), run: runPasses,
+		online: true, sharesModel: true, weighs: true, learner: newFittedSGD(loss.Logistic{}, false), run: runPasses,
 	},
 	{
 		Name: "sgd-hinge", Description: "linear support vector machine by averaged stochastic gradient, threshold 0",
-		online: true, sharesModel: true, learner: newFittedSGD(loss.Hinge{}, false), run: runPasses,
+		online: true, sharesModel: true, weighs: true, learner: newFittedSGD(loss.Hinge{}, false), run: runPasses,
 	},
 	{
 		Name: "sgd-balanced", Description: "hinge SGD with both classes weighing the same (SPADE with its dual held " +
@@ -164,12 +165,12 @@ var algorithms = []Algorithm{
 	{
 		Task: Multiclass, Name: "logistic",
 		Description: "one logistic regression for each class against the rest by L-BFGS, the largest score decides",
-		sharesModel: true, run: runLogistics,
+		sharesModel: true, weighs: true, run: runLogistics,
 	},
 	{
 		Task: Multiclass, Name: "softmax",
 		Description: "multinomial logistic regression of all classes by L-BFGS, the largest score decides",
-		sharesModel: true, run: func(t *training) error { return t.runSoftmax(false) },
+		sharesModel: true, weighs: true, run: func(t *training) error { return t.runSoftmax(false) },
 	},
 	{
 		Task: Multiclass, Name: "softmax-balanced",
@@ -179,7 +180,7 @@ var algorithms = []Algorithm{
 	{
 		Task: Multiclass, Name: "plugin",
 		Description:    "logistic, with the thresholds of the classes tuned jointly on held-out data for any measure",
-		TunesThreshold: true, needsHoldout: true, run: runLogistics,
+		TunesThreshold: true, needsHoldout: true, weighs: true, run: runLogistics,
 	},
 	{
 		Task: Multiclass, Name: "sgd-balanced",

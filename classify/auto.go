@@ -121,6 +121,9 @@ type autoFit struct {
 	// results are the last ones of each candidate.
 	results map[recipe]comparedResult
 
+	// weights are the class weights by label, or nil.
+	weights []float64
+
 	budget, work float64
 	// warm is the training without held-out rows from which the last training begins, or nil.
 	warm *warmStart
@@ -161,7 +164,8 @@ func (o Options) plain() bool {
 		return false
 	}
 	for _, s := range settings {
-		if s.Name != "seed" && s.Name != "rate" && s.Name != "calibration" && s.number(&given) != s.number(&standard) {
+		if s.Name != "seed" && s.Name != "rate" && s.Name != "calibration" &&
+			s.Name != "class-weight" && s.number(&given) != s.number(&standard) {
 			return false
 		}
 	}
@@ -176,6 +180,9 @@ func fitAuto(ctx context.Context, data Data, opt Options) (*Result, error) {
 	}
 	var err error
 	if a.part, err = data.sizes(); err != nil {
+		return nil, err
+	}
+	if a.weights, err = opt.ClassWeights.by(data, a.part); err != nil {
 		return nil, err
 	}
 	if err = a.setPrices(); err != nil {
@@ -290,11 +297,11 @@ func (a *autoFit) compare(recipes []recipe, on *comparedOn) ([]int, error) {
 func (a *autoFit) featureRecipes(d Data) []recipe {
 	learner := "logistic"
 	switch {
-	case a.data.Task == Multiclass && averageOf(a.opt.Measure).Of != nil:
+	case a.data.Task == Multiclass && (averageOf(a.opt.Measure).Of != nil || a.weights != nil):
 		learner = "softmax"
 	case a.data.Task == Multiclass:
 		learner = "softmax-balanced"
-	case isConcave(a.opt.Measure):
+	case isConcave(a.opt.Measure) && a.weights == nil:
 		learner = "logistic-balanced"
 	}
 	var out []recipe
@@ -352,6 +359,11 @@ func (a *autoFit) learnerRecipes(tried []recipe, k recipe) []recipe {
 		k.algorithm = name
 		add(k)
 	}
+	if a.weights != nil { // the others weigh the classes themselves
+		k.features, k.scale = features{}, scaleStandard
+		add(k)
+		return out
+	}
 	k.algorithm, k.lambda = a.usual(), 0
 	k.own = algorithmOf(a.data.Task, k.algorithm).TunesThreshold
 	if !k.features.products { // their many columns would cost more than all other candidates
@@ -373,8 +385,13 @@ func (a *autoFit) simplest(recipes []recipe) recipe {
 
 // batchLearners are the algorithms that end at an optimum.
 func (a *autoFit) batchLearners() []string {
-	if a.data.Task == Multiclass {
+	switch {
+	case a.data.Task == Multiclass && a.weights != nil:
+		return []string{"softmax"}
+	case a.data.Task == Multiclass:
 		return []string{"softmax", "softmax-balanced"}
+	case a.weights != nil:
+		return []string{"logistic"}
 	}
 	if isSmooth(a.opt.Measure) {
 		return []string{"logistic", "logistic-balanced", "omma"}

@@ -45,7 +45,7 @@ func (r *crossFitted) better() float64 {
 func (a *autoFit) options(ctx context.Context, r recipe, mapped Data) (Options, error) {
 	o := Options{
 		Algorithm: r.algorithm, Measure: a.opt.Measure, Seed: a.opt.Seed, AllowDegenerate: a.opt.AllowDegenerate,
-		Unscaled: r.scale == scaleNone, Calibration: CalibrationNone,
+		Unscaled: r.scale == scaleNone, Calibration: CalibrationNone, ClassWeights: a.opt.ClassWeights,
 	}
 	o.Config.Lambda = r.lambda / float64(mapped.Set.Info().Rows)
 	if r.scale == scaleMaxAbs {
@@ -139,7 +139,11 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64) (lb
 	if from == nil {
 		from = make([]float64, (x.columns+1)*x.outputs)
 	}
-	p := x.problem(x.labelWeights(a.labels(), r.algorithm), r.lambda/float64(x.rows), 1)
+	weights := x.labelWeights(a.labels(), r.algorithm)
+	for k, w := range a.weights {
+		weights[k] *= w
+	}
+	p := x.problem(weights, r.lambda/float64(x.rows), 1)
 	return p.solve(from, iterations, searchPrecision)
 }
 

@@ -229,7 +229,8 @@ func (a *autoFit) trainByFit(t *Transform, c *choiceOf, iterations int) (*Result
 		return nil, err
 	}
 	o.most, o.Progress, o.Folds, o.Calibration = iterations, a.opt.Progress, nil, a.opt.Calibration
-	if !isBatch(c.recipe.algorithm) || a.part.Rows <= mostBatchRows {
+	bySteps := a.data.Task == Binary || a.weights == nil // no softmax by steps has class weights
+	if !isBatch(c.recipe.algorithm) || a.part.Rows <= mostBatchRows || !bySteps {
 		return Fit(a.ctx, mapped, o)
 	}
 	o = a.bySteps(o, c)

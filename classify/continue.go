@@ -67,6 +67,9 @@ func Continue(m *Model) (*Continuation, error) {
 	if opt.Measure, err = m.ParsedMeasure(); err != nil {
 		return nil, err
 	}
+	if err := opt.ClassWeights.refuse("class weights are not carried on to single rows"); err != nil {
+		return nil, err
+	}
 	c := &Continuation{model: m, base: m.Models[0].linear(), before: 1}
 	if c.fit, err = opt.resolve(Binary); err != nil {
 		return nil, err

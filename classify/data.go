@@ -91,6 +91,9 @@ type Data struct {
 	// positives, if not nil, replaces Positive: it reports for every class number whether the class
 	// is positive, and rows without a label are negative.
 	positives []bool
+	// factors, if not nil, multiply the weights of rows for learners, by class number: examples and
+	// labelled have them; counts, moments and the rows' own weights do not.
+	factors []float64
 }
 
 // NewData returns the data of a set. For Binary the positive label is the one that
@@ -247,7 +250,7 @@ func (d Data) against(k int) Data {
 	for c, list := range d.targets {
 		positives[c] = slices.Contains(list, k)
 	}
-	return Data{Set: d.Set, positives: positives}
+	return Data{Set: d.Set, positives: positives, factors: d.factors}
 }
 
 // sizes counts the rows of each label; see [Part]. O(number of different labels of rows).
@@ -373,26 +376,26 @@ type visitor func(index []uint32, value []float32, class uint16, weight float64)
 // examples makes a visitor of a function of rows of Binary data.
 func (d Data) examples(f func(x Example) error) visitor {
 	if d.positives != nil {
-		return func(index []uint32, value []float32, class uint16, weight float64) error {
+		return d.weighed(func(index []uint32, value []float32, class uint16, weight float64) error {
 			return f(Example{index, value, d.isPositive(int(class)), weight})
-		}
+		})
 	}
 	positive := d.Positive
-	return func(index []uint32, value []float32, class uint16, weight float64) error {
+	return d.weighed(func(index []uint32, value []float32, class uint16, weight float64) error {
 		return f(Example{index, value, int(class) == positive, weight})
-	}
+	})
 }
 
 // labelled makes a visitor of a function of rows with a list of labels.
 func (d Data) labelled(f func(x LabelsExample) error) visitor {
 	targets := d.targets
-	return func(index []uint32, value []float32, class uint16, weight float64) error {
+	return d.weighed(func(index []uint32, value []float32, class uint16, weight float64) error {
 		var labels []int
 		if class != dataset.NoClass {
 			labels = targets[class]
 		}
 		return f(LabelsExample{Index: index, Value: value, Labels: labels, Weight: weight})
-	}
+	})
 }
 
 // visit calls f for every row of positive weight that r reads, and closes r.

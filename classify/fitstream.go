@@ -96,6 +96,9 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 // streamLearner returns the online learner of the options and the options resolved, or an error for
 // options that need more than one pass over a stream.
 func streamLearner(opt Options) (*resolved, Learner, error) {
+	if err := opt.ClassWeights.refuse("a stream's labels are not known before its rows"); err != nil {
+		return nil, nil, err
+	}
 	r, err := opt.resolve(Binary)
 	if err != nil {
 		return nil, nil, err

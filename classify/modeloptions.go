@@ -73,6 +73,8 @@ func (m keptSetting) absent() bool {
 	switch v := m.value.(type) {
 	case driftFlag:
 		return v.o.Drift.Kind == forget.None
+	case weightsFlag:
+		return !v.value.given()
 	case nameFlag[CalibrationRule]:
 		return *v.value == CalibrationAuto
 	}

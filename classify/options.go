@@ -61,6 +61,10 @@ type Options struct {
 	// three more trainings, each without a third of the rows, and up to half a million rows. Data
 	// of several labels have the algorithm's own rule.
 	Threshold ThresholdRule
+	// ClassWeights are the weights of the labels in the loss, for algorithms that minimize one and
+	// do not weigh the labels themselves. With them [Auto] chooses among these algorithms, by the
+	// unweighted measure; where it does not choose, it is logistic.
+	ClassWeights LabelWeights
 	// Calibration says how scores are mapped to probabilities: see [Calibration].
 	Calibration CalibrationRule
 	// TuneSteps chooses the step scale among 0.1, 0.3, 1 and 3 on held-out data. Without it STAMP

@@ -48,7 +48,11 @@ func (o Options) resolveKept(task Task) (resolved, error) {
 
 // resolve checks the options and makes every decision that needs no data.
 func (o Options) resolve(task Task) (resolved, error) {
-	alg, err := findAlgorithm(task, o.Algorithm, o.Measure, o.AllowDegenerate)
+	name := o.Algorithm
+	if (name == "" || name == Auto) && task != Multilabel && o.ClassWeights.given() {
+		name = "logistic"
+	}
+	alg, err := findAlgorithm(task, name, o.Measure, o.AllowDegenerate)
 	if err != nil {
 		return resolved{}, err
 	}
@@ -60,7 +64,7 @@ func (o Options) resolve(task Task) (resolved, error) {
 	if o.LevelPositives != nil {
 		r.levelPositives = *o.LevelPositives
 	}
-	if err := cmp.Or(o.checkRanges(), checkDrift(o.Drift), o.checkOf(alg)); err != nil {
+	if err := cmp.Or(o.checkRanges(), o.ClassWeights.check(), checkDrift(o.Drift), o.checkOf(alg)); err != nil {
 		return r, err
 	}
 	if err := r.checkExclusions(); err != nil {

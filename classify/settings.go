@@ -34,8 +34,10 @@ type Setting struct {
 	field    func(o *Options) any
 	// of reports whether an algorithm has the setting; nil if all have it. Those that do not have
 	// it refuse a value above idle.
-	of   func(a *Algorithm) bool
-	idle float64
+	// lacks is why in the error, if it is not that they take no steps.
+	of    func(a *Algorithm) bool
+	idle  float64
+	lacks string
 	// key is the name in the options of a model file, "" for settings that files do not hold, and
 	// stored the value there, if it is not that of field.
 	key    string
@@ -73,6 +75,8 @@ func (p parameter) checkAs(phrase string, v float64) error {
 func ofTwoClasses(a *Algorithm) bool { return a.Task == Binary }
 
 func ofOneLabel(a *Algorithm) bool { return a.Task != Multilabel }
+
+func weighsLoss(a *Algorithm) bool { return a.weighs }
 
 func makesSteps(a *Algorithm) bool { return a.online }
 
@@ -173,6 +177,12 @@ var settings = []Setting{
 		Want: "the default, zero or tuned", ok: oneOf(ThresholdDefault, ThresholdTuned), of: ofOneLabel,
 		field: func(o *Options) any { return nameOf(&o.Threshold, thresholdRules) },
 		Doc:   "rule for the threshold: zero, or tuned on held-out data, that of several classes jointly",
+	},
+	{
+		Name: "class-weight", key: "class_weight", of: weighsLoss, lacks: "weighs the classes itself",
+		field: func(o *Options) any { return weightsFlag{&o.ClassWeights} },
+		Doc: "weights of the labels in the loss (not in measures), as 0=1,1=5, or balanced: the same for all " +
+			"together",
 	},
 	{
 		Name: "calibration", key: "calibration", phrase: "calibration rule",
@@ -427,7 +437,8 @@ func (o Options) checkOf(a *Algorithm) error {
 		if len(names) == 0 {
 			return usage("%s has no meaning for %s data", s.call(), a.Task)
 		}
-		return usage("algorithm %s takes no steps of its own: %s is a setting of %s", a.Name, s.call(), listOf(names))
+		return usage("algorithm %s %s: %s is a setting of %s", a.Name, cmp.Or(s.lacks, "takes no steps of its own"),
+			s.call(), listOf(names))
 	}
 	return nil
 }

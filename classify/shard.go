@@ -162,6 +162,9 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 		}
 		o.Algorithm = DefaultAlgorithm(Binary, o.Measure)
 	}
+	if err := o.ClassWeights.refuse("a shard does not carry class weights to its merge"); err != nil {
+		return nil, err
+	}
 	r, err := o.resolve(Binary)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,9 @@ func newTraining(ctx context.Context, data Data, opt resolved) (*training, error
 	if err := t.count(); err != nil {
 		return nil, err
 	}
+	if err := t.weigh(); err != nil {
+		return nil, err
+	}
 	n, err := t.prepare()
 	if err != nil {
 		return nil, err
@@ -235,6 +238,9 @@ func (t *training) prepare() (rows int64, err error) {
 	m, err := t.train.moments(t.ctx)
 	if err != nil {
 		return 0, err
+	}
+	if t.config.MeanWeight == 0 {
+		t.config.MeanWeight = m.total / float64(m.rows) * t.meanFactor()
 	}
 	if err := t.config.complete(m, info.Dim, t.opt.Unscaled); err != nil {
 		return 0, err
@@ -495,9 +501,18 @@ func (t *training) perPass(l Learner) error {
 		}
 		return t.propose(l.Model(), HistoryEntry{
 			Candidate: fmt.Sprintf("pass %d", pass), Examples: int64(pass) * t.classes.Rows(),
-			Progressive: t.value(l.Progressive()),
+			Progressive: t.progressive(l),
 		})
 	})
+}
+
+// progressive is the measure of a learner's predictions, nil if its rows have the weights of their
+// labels.
+func (t *training) progressive(l Learner) *float64 {
+	if t.train.factors != nil {
+		return nil
+	}
+	return t.value(l.Progressive())
 }
 
 // value is the measure of counts, nil where it is undefined.

@@ -50,6 +50,12 @@ cost of four trainings; docs/how-to/algorithm.md says how. Every training prints
 measures to expect on new rows, with intervals of 95 %; they are cross-fitted on a part of the rows
 and change nothing in the model.
 
+--class-weight 1=5 lets a row with the label 1 count five times in the loss, times its own weight if
+it has one; balanced lets all labels count the same together. Measures, thresholds and intervals
+are of the rows as they are. It is for logistic, plugin, softmax, sgd-logistic and sgd-hinge; with
+--algorithm auto it chooses among logistic regressions or softmax. All others weigh the classes
+themselves.
+
 --rate auto trains without a learning rate, by coin betting: no step size is chosen and none is
 searched for. It is for all algorithms that make steps of their own (stamp, spade, sgd-*,
 cost-search, one-vs-rest), for several classes and labels, and with --stream; it excludes
@@ -310,7 +316,7 @@ func (o *trainOptions) fitSet(ctx context.Context, a *command.App, set *dataset.
 		return dataflags.WithPlace(err, set.Info().Inputs)
 	})
 	if err != nil {
-		return err
+		return withFlag(err)
 	}
 	m, err := classify.NewModel(result, opt, data)
 	if err != nil {

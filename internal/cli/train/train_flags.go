@@ -98,7 +98,8 @@ func (f *trainFlags) options() (o classify.Options, err error) {
 // withFlag sets the place of a usage error to the name of the flag.
 func withFlag(err error) error {
 	e, ok := errors.AsType[*noregret.Error](err)
-	if !ok || e.Code != noregret.Usage || !slices.Contains([]string{"algorithm", "positive", "calibration"}, e.Place) {
+	places := []string{"algorithm", "positive", "calibration", "class-weight"}
+	if !ok || e.Code != noregret.Usage || !slices.Contains(places, e.Place) {
 		return err
 	}
 	flag := *e

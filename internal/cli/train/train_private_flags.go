@@ -99,6 +99,7 @@ var refusedPrivately = map[string]string{
 	"drift":            "restarts and detectors look at the mistakes on the data, which would be a release of its own",
 	"positive":         "the default of the other labels comes from the data: state both with --labels",
 	"multilabel":       "for two classes only",
+	"class-weight":     "balanced weights would depend on the counts of the data: state --positive-weight",
 	"max-bad-lines": "a line that is skipped moves all later records to other steps, so that the number of records " +
 		"would not be public: a line that cannot be read is a null record, which counts",
 	"max-dim":        "the dimension is declared: --dim, --bits or --columns",

@@ -78,6 +78,8 @@ func sample(f *pflag.Flag) string {
 		return "none"
 	case f.Name == "decimal":
 		return "."
+	case f.Name == "class-weight":
+		return "balanced"
 	case f.Name == "drift":
 		return "adaptive"
 	case f.Value.Type() == "bool":
