@@ -29,6 +29,9 @@ func (w *outcomes) add(o outcome, most int) {
 	w.next = (w.next + 1) % most
 }
 
+// list returns the outcomes, oldest first.
+func (w *outcomes) list() []outcome { return slices.Concat(w.ring[w.next:], w.ring[:w.next]) }
+
 // newConfusion returns the counts of no row.
 func newConfusion(m *classify.Model) (c classify.Confusion, err error) {
 	switch m.Task {
@@ -90,15 +93,16 @@ func (s *Service) Figures() (Figures, error) {
 		return f, err
 	}
 	var byScore, byProbability []scored.Example
-	for i := range s.window.ring {
-		o := &s.window.ring[i]
+	latest := s.window.list() // in their order, so that sums have the same bits after a restart
+	for i := range latest {
+		o := &latest[i]
 		addOutcome(&c, s.model.Task, o)
 		if s.model.Task != classify.Binary {
 			continue
 		}
 		x := scored.Example{Score: o.Scores[0], Weight: 1, Positive: len(o.Labels) > 0}
 		byScore = append(byScore, x)
-		if o.Probabilities != nil {
+		if len(o.Probabilities) > 0 {
 			x.Score = o.Probabilities[0]
 			byProbability = append(byProbability, x)
 		}

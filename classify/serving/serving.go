@@ -111,15 +111,15 @@ func (s *Service) Model() *classify.Model { return s.model }
 func (s *Service) Learned() (*classify.Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.learner == nil || s.stopped != nil {
+	if s.learner == nil {
 		return s.model, nil
 	}
 	return s.learner.Model()
 }
 
-// Learning returns the number of rows that the model has learned from since the service was made,
-// how many more are held back (see [classify.Continuation]), and why it has stopped learning, nil
-// if it has not.
+// Learning returns the number of rows that the model has learned from, how many more are held back
+// (see [classify.Continuation]), and why it has stopped learning, nil if it has not. What it had
+// learned is gone then.
 func (s *Service) Learning() (learned, held int64, stopped error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Service) Predict(b *dataset.Block) ([]Prediction, error) {
 // predict fills in a prediction but for its ID. The error is a plain sentence.
 func (s *Service) predict(p *Prediction, index []uint32, value []float32) error {
 	c := s.classifier
-	if s.learner != nil && s.stopped == nil {
+	if s.learner != nil {
 		s.raw = append(s.raw[:0], s.learner.Score(index, value))
 	} else {
 		s.raw = c.RawScores(s.raw[:0], index, value)
@@ -257,8 +257,11 @@ func (s *Service) learn(e *entry, labels []int) error {
 	if noregret.CodeOf(err) == noregret.BadInput {
 		return err
 	}
-	s.stopped = err
-	return nil
+	if err != nil {
+		s.stopped = err
+		s.learner, err = classify.Continue(s.model) // anew, which never learns
+	}
+	return err
 }
 
 // targets returns the numbers of labels in the model.

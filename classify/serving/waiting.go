@@ -80,7 +80,9 @@ type waiting struct {
 func (w *waiting) add(e entry) (dropped uint64) {
 	w.entries = append(w.entries, e)
 	w.bytes += e.bytes()
-	w.open++
+	if !e.Labelled {
+		w.open++
+	}
 	for len(w.entries) > w.most || w.bytes > w.mostBytes && len(w.entries) > 1 {
 		old := &w.entries[0]
 		w.bytes -= old.bytes()

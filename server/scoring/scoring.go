@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
+	"log/slog"
 	"mime"
 	"net"
 	"net/http"
@@ -28,12 +30,18 @@ type Config struct {
 	Serving serving.Options
 	// Unseen says what becomes of values of features that the model lacks.
 	Unseen dataset.Unseen
+	// Data is a directory for the state, which is made if it does not exist; "" keeps none. The
+	// state is saved after every SaveEvery rows and labels, at least 1, and at the end.
+	Data      string
+	SaveEvery int
 }
 
-// DefaultConfig returns the defaults of the limits and of the options, and ignores unseen features.
+// DefaultConfig returns the defaults of the limits and of the options, ignores unseen features and
+// keeps no state; with Data it is saved after every 10,000 rows and labels.
 func DefaultConfig() Config {
 	return Config{
 		Limits: server.DefaultLimits(), Serving: serving.DefaultOptions(), Unseen: dataset.UnseenIgnore,
+		SaveEvery: 10_000,
 	}
 }
 
@@ -41,6 +49,9 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	if err := c.Serving.Validate(); err != nil {
 		return err
+	}
+	if c.SaveEvery < 1 {
+		return noregret.Errorf(noregret.Usage, "save every", "%d: want at least 1", c.SaveEvery)
 	}
 	return c.Limits.Validate()
 }
@@ -51,10 +62,12 @@ type Service struct {
 	model   *classify.Model // as the service was started
 	digest  string
 	serving *serving.Service
+	logger  *slog.Logger
 	front   *server.Front
 	media   string    // of rows that are lines of text
 	names   []string  // of labels, as answers have them
 	parsers sync.Pool // of *dataset.RowParser
+	store   *store    // nil without Data
 }
 
 // textMedia are the media types of the formats whose rows may be lines of text.
@@ -62,12 +75,16 @@ var textMedia = map[dataset.Format]string{
 	dataset.SVMLight: "text/x-svmlight", dataset.VW: "text/x-vw", dataset.JSONL: "application/jsonl",
 }
 
-// New makes a service of a model. A model whose rows are not text is an error of code usage.
+// New makes a service of a model, with the state of Data if there is one. A model whose rows are
+// not text is an error of code usage.
 func New(m *classify.Model, c Config) (*Service, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Service{config: c, model: m, media: textMedia[m.Schema.Format], names: m.Labels}
+	s := &Service{config: c, model: m, media: textMedia[m.Schema.Format], names: m.Labels, logger: c.Logger}
+	if s.logger == nil {
+		s.logger = slog.Default()
+	}
 	if m.Task == classify.Binary {
 		s.names = []string{m.Positive(), m.NegativeName()}
 	}
@@ -89,8 +106,13 @@ func New(m *classify.Model, c Config) (*Service, error) {
 	if s.serving, err = serving.New(m, c.Serving); err != nil {
 		return nil, err
 	}
+	if c.Data != "" {
+		if s.store, err = openStore(c.Data, c.SaveEvery, s.serving); err != nil {
+			return nil, err
+		}
+	}
 	if s.front, err = server.NewFront(c.Limits, "docs/how-to/score.md", s.routes()); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.store.close())
 	}
 	s.front.Registry().MustRegister(&collector{s.serving})
 	return s, nil
@@ -102,10 +124,10 @@ func (s *Service) Handler() http.Handler { return s.front.Handler() }
 // ReloadTokens reads the file of access tokens again, as [server.Server.ReloadTokens] does.
 func (s *Service) ReloadTokens() error { return s.front.ReloadTokens() }
 
-// Close ends the service.
+// Close saves the state and ends the service, after its requests. A second call does nothing.
 func (s *Service) Close() error {
 	s.front.Close()
-	return nil
+	return s.store.close()
 }
 
 // Run opens the address, calls ready and serves until the context ends; it then waits for running
@@ -114,7 +136,8 @@ func (s *Service) Close() error {
 func (s *Service) Run(ctx context.Context, address string, certificate *tls.Certificate, drain time.Duration,
 	ready func(address net.Addr) error,
 ) error {
-	return s.front.Run(ctx, address, certificate, drain, ready)
+	err := s.front.Run(ctx, address, certificate, drain, ready)
+	return errors.Join(err, s.Close())
 }
 
 func (s *Service) routes() []web.Route {
@@ -162,6 +185,7 @@ func (s *Service) predict(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	s.changed(len(predictions))
 	answer := PredictAnswer{Predictions: make([]Prediction, len(predictions)), Ignored: ignored}
 	for i := range predictions {
 		s.answer(&answer.Predictions[i], &predictions[i])
@@ -235,7 +259,16 @@ func (s *Service) label(w http.ResponseWriter, r *http.Request) error {
 			answer.Results[i].Error = result.Err.Error()
 		}
 	}
+	s.changed(len(request.Labels))
 	return web.WriteJSON(w, http.StatusOK, answer)
+}
+
+// changed says that rows or labels have come. A state that cannot be saved is logged and tried
+// again with the next ones.
+func (s *Service) changed(n int) {
+	if err := s.store.changed(n); err != nil {
+		s.logger.Error("the state cannot be saved", "error", err)
+	}
 }
 
 // fates are the fates of labels as answers have them.

@@ -426,7 +426,7 @@ func TestTokens(t *testing.T) {
 
 // TestTogether: requests at the same time get ids of their own, and no label is lost.
 func TestTogether(t *testing.T) {
-	w := newWorld(t, people(t))
+	w := newWorld(t, people(t), func(c *scoring.Config) { c.Data, c.SaveEvery = t.TempDir(), 7 })
 	const clients, each = 8, 20
 	ids := make([][]string, clients)
 	var all sync.WaitGroup
