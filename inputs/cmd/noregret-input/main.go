@@ -21,9 +21,10 @@ func main() { os.Exit(command.Main(newRoot)) }
 
 // newRoot makes the tree of commands.
 func newRoot(a *command.App) *cobra.Command {
+	var o sourceOptions
 	root := command.NewRoot(a, &cobra.Command{
 		Use:   "noregret-input [ADDRESS]",
-		RunE:  runSource(a),
+		RunE:  runSource(a, &o),
 		Short: "Turn a source into text for noregret",
 		Long: `noregret-input writes a source that noregret does not read itself as text to standard output, for a file
 or for the standard input of noregret. A source with an address is an argument:
@@ -31,6 +32,9 @@ or for the standard input of noregret. A source with an address is an argument:
   s3://BUCKET/KEY   an object of S3 or of a store like it, as it is. Credentials, region and endpoint are
                     in the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
                     AWS_REGION, AWS_ENDPOINT_URL
+  nats://HOST:PORT/STREAM
+                    the messages of a stream of NATS JetStream, each a line; USER:PASSWORD@ or TOKEN@ may
+                    be before the host
 
 When a source fails in the middle, the text before the fault has been written and the exit status is not
 0. In a pipe, "set -o pipefail" makes the shell report it; a model of half of a source is not written if
@@ -40,6 +44,7 @@ the text goes to a file first, and noregret reads that file only if noregret-inp
 	},
 		command.Group{ID: "files", Title: "Files:", Commands: []*cobra.Command{newParquetCommand(a)}},
 	)
+	o.addFlags(root.Flags())
 	root.Args = sourceArgs(root.Args)
 	return root
 }

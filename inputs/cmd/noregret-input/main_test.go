@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/noregret/noregret/internal/cli/command"
 )
 
@@ -90,11 +94,76 @@ func TestObject(t *testing.T) {
 	}{
 		{[]string{"s3://data/b.svm"}, 3, "s3://data/b.svm: there is no such object"},
 		{[]string{"s3://data"}, 2, "not the name of an object"},
-		{[]string{"s4://data/a"}, 2, "addresses begin with s3://"},
+		{[]string{"s4://data/a"}, 2, "addresses begin with s3:// or nats://"},
+		{[]string{"s3://data/a", "--idle", "1s"}, 2, "--idle: an object of S3 has no messages"},
 		{[]string{"s3://data/a", "s3://data/b"}, 2, "one source at a time"},
 	} {
 		if status, out, errs := run(t, c.args...); status != c.status || out != "" || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, %q, output %q", c.args, status, errs, out)
+		}
+	}
+}
+
+// Each run goes on where the last one has ended.
+func TestMessages(t *testing.T) {
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer func() { s.Shutdown(); s.WaitForShutdown() }()
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	conn, err := client.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "A"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []string{"1 1:1", "0 1:2", "1 1:3"} {
+		if _, err := js.Publish(t.Context(), "A", []byte(m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address, file := s.ClientURL()+"/A", filepath.Join(t.TempDir(), "a.position")
+	for i, c := range []struct{ flag, value, want string }{
+		{"--limit", "2", "1 1:1\n0 1:2\n"},
+		{"--limit", "1", "1 1:3\n"},
+		{"--idle", "50ms", ""},
+	} {
+		status, out, errs := run(t, address, "--position", file, c.flag, c.value)
+		if status != 0 || out != c.want || errs != "" {
+			t.Errorf("run %d: status %d, %q, %q", i+1, status, out, errs)
+		}
+	}
+	b, err := os.ReadFile(file)
+	if want := `{"format":"noregret-position-1","source":"` + address + `","next":4}` + "\n"; err != nil ||
+		string(b) != want {
+		t.Errorf("%s, %v", b, err)
+	}
+	for content, want := range map[string]string{
+		string(b[:len(b)-3]):                                  "no position",
+		strings.Replace(string(b), "/A", "/B", 1):             "the position is one in",
+		strings.Replace(string(b), "4}", "0}", 1):             "the position is 0",
+		strings.Replace(string(b), "position-1", "x", 1):      `the format is "noregret-x"`,
+		strings.Replace(string(b), `"next":4`, `"n":4`, 1):    "no position",
+		strings.Replace(string(b), `"next":4`, `"next":9`, 1): "the stream ends with message 3",
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, out, errs := run(t, address, "--position", file)
+		if status != 3 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: status %d, %q, %q", content, status, out, errs)
 		}
 	}
 }
