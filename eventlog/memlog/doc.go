@@ -8,4 +8,7 @@
 // A [Storage] stands for what survives a process. A log is opened in it as in a directory, and
 // [Storage.Crash] ends a log as a kill does. What was acknowledged is in the storage; whether an
 // append that failed is in it too is decided in turn, so that a program meets both outcomes.
+//
+// [Storage.Join] opens further logs in one storage, as the nodes of a cluster share a replicated
+// log, and [Leases] is their lease. [Log.Cut] cuts one of them off.
 package memlog

@@ -19,6 +19,8 @@ type Log struct {
 	options eventlog.Options
 	closed  bool
 	cause   string // why the log has failed, "" if it has not
+	cut     bool   // without a connection to the storage
+	sent    *sent  // an append that has no answer, nil for none
 	last    uint64 // the last position that readers see
 	stats   eventlog.Stats
 	changed chan struct{} // closed when a reader that waits should look again
@@ -34,7 +36,7 @@ func newLog(s *Storage, o eventlog.Options) *Log {
 // end closes the log. The caller holds the storage's mutex.
 func (l *Log) end() {
 	l.closed = true
-	l.storage.open = nil
+	l.storage.open = slices.DeleteFunc(l.storage.open, func(o *Log) bool { return o == l })
 	l.wake()
 }
 
@@ -94,32 +96,35 @@ func (l *Log) append(ctx context.Context, at uint64, events []eventlog.Event) (u
 	if err := l.usable(); err != nil {
 		return 0, err
 	}
-	first := l.last + 1
+	if l.cut {
+		if at != 0 {
+			l.sent = &sent{at, copyOf(events)}
+		}
+		return 0, l.fail("the connection is cut")
+	}
+	first := s.last() + 1
 	if at != 0 && at != first {
 		if l.holds(at, events) {
 			return at, nil
 		}
 		return 0, noregret.Errorf(noregret.Usage, place, "%w: it ends at %d, the events are those from %d on",
-			eventlog.ErrFenced, l.last, at)
+			eventlog.ErrFenced, s.last(), at)
 	}
 	fails := !s.change()
 	if fails {
 		s.failed++
 	}
-	if !fails || s.failed%2 == 0 {
-		for i, e := range events {
-			e.Payload = bytes.Clone(e.Payload)
-			s.records = append(s.records, eventlog.Record{Position: first + uint64(i), Event: e})
-		}
-	}
 	if fails {
-		return 0, l.fail("a write has failed")
+		err := l.fail("a write has failed")
+		if s.failed%2 == 0 {
+			s.add(events)
+		}
+		return 0, err
 	}
-	l.last = s.last()
+	s.add(events)
 	s.mark = l.last
 	l.stats.Appends, l.stats.Groups = l.stats.Appends+1, l.stats.Groups+1
 	l.stats.Events += uint64(len(events))
-	l.wake()
 	return first, nil
 }
 
@@ -127,7 +132,7 @@ func (l *Log) append(ctx context.Context, at uint64, events []eventlog.Event) (u
 // storage's mutex.
 func (l *Log) holds(at uint64, events []eventlog.Event) bool {
 	s := l.storage
-	if at <= s.base || at > l.last || uint64(len(events)) > l.last-at+1 {
+	if at <= s.base || at > s.last() || uint64(len(events)) > s.last()-at+1 {
 		return false
 	}
 	for i, e := range events {
@@ -240,7 +245,7 @@ func (l *Log) SaveSnapshot(ctx context.Context, position uint64, state []byte) e
 		return noregret.Errorf(noregret.Usage, "snapshot", "position %d: it must be %d to %d", position, max(latest, 1),
 			l.last)
 	}
-	if !s.change() {
+	if !l.change() {
 		return noregret.Errorf(noregret.Internal, place, "the snapshot could not be written")
 	}
 	if position == latest {
@@ -378,7 +383,7 @@ func (l *Log) Compact(ctx context.Context, upTo uint64) error {
 			"position %d: it must be at most %d, that of the latest snapshot", upTo, latest)
 	case upTo <= s.base:
 		return nil
-	case !s.change():
+	case !l.change():
 		return l.fail("events could not be dropped")
 	}
 	s.records = slices.Clone(s.records[upTo-s.base:])
@@ -431,7 +436,7 @@ func (l *Log) Reopen(ctx context.Context) error {
 		return l.usable()
 	case l.cause == "":
 		return nil
-	case !s.change():
+	case !l.change():
 		return noregret.Errorf(noregret.Internal, place, "%w", eventlog.ErrNotReady)
 	}
 	l.cause, l.last, l.stats = "", s.last(), eventlog.Stats{}

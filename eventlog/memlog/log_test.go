@@ -58,3 +58,90 @@ func TestOneLog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// ended returns a context that has ended.
+func ended(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// TestSeveral lets two logs share a storage: each reads what the other appends, one of two appends
+// at a position is fenced, and an append without an answer arrives, or another event has its place.
+func TestSeveral(t *testing.T) {
+	s := memlog.NewStorage()
+	open := func() *memlog.Log {
+		l, err := s.Join(eventlog.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	a, b := open(), open()
+	at := func(l *memlog.Log, first uint64, kind string, want error) {
+		t.Helper()
+		if err := l.AppendAt(t.Context(), first, eventlog.Event{Kind: kind}); !errors.Is(err, want) {
+			t.Errorf("%s at %d: %v, want %v", kind, first, err, want)
+		}
+	}
+	at(a, 1, "a", nil)
+	at(b, 1, "b", eventlog.ErrFenced)
+	at(b, 2, "b", nil)
+	at(a, 1, "a", nil) // again
+	a.Cut(true)
+	at(a, 3, "late", eventlog.ErrFailed)
+	if err := b.Health(); err != nil {
+		t.Errorf("the other log: %v", err)
+	}
+	if err := a.Reopen(t.Context()); !errors.Is(err, eventlog.ErrNotReady) {
+		t.Errorf("without a connection: %v", err)
+	}
+	if n := b.Stats().Last; n != 2 {
+		t.Errorf("%d events before the append has arrived", n)
+	}
+	a.Cut(false)
+	if n := b.Stats().Last; n != 3 || a.Stats().Last != 2 {
+		t.Errorf("%d events after the append has arrived, and %d in the log that has failed", n, a.Stats().Last)
+	}
+	if err := a.Reopen(t.Context()); err != nil || a.Stats().Last != 3 {
+		t.Errorf("%v, %d events", err, a.Stats().Last)
+	}
+	a.Cut(true)
+	at(b, 4, "b", nil)
+	at(a, 4, "lost", eventlog.ErrFailed)
+	a.Cut(false)
+	if err := a.Reopen(t.Context()); err != nil {
+		t.Error(err)
+	}
+	kinds := ""
+	for r, err := range a.Read(t.Context(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds += r.Kind + " "
+	}
+	if kinds != "a b late b " {
+		t.Errorf("the log has %s", kinds)
+	}
+	tail := make(chan eventlog.Record)
+	go func() {
+		defer close(tail)
+		for r, err := range a.Tail(t.Context(), 5) {
+			if err == nil {
+				tail <- r
+			}
+		}
+	}()
+	at(b, 5, "seen", nil)
+	if r := <-tail; r.Kind != "seen" || r.Position != 5 {
+		t.Errorf("the tail of the other log: %+v", r)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	<-tail
+	at(b, 6, "b", nil)
+	s.Crash()
+	at(b, 7, "b", eventlog.ErrClosed)
+}

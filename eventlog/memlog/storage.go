@@ -1,6 +1,7 @@
 package memlog
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"sync"
@@ -18,7 +19,7 @@ type Storage struct {
 	base      uint64            // the events up to it were dropped
 	records   []eventlog.Record // from base+1 on, without gaps
 	snapshots []eventlog.Snapshot
-	open      *Log
+	open      []*Log
 	// mark is the last position that was acknowledged. Back does not restore it.
 	mark uint64
 
@@ -39,23 +40,40 @@ func (s *Storage) Open(o eventlog.Options) (*Log, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open != nil {
+	if len(s.open) > 0 {
 		return nil, noregret.Errorf(noregret.Usage, place, "a log is open in the storage: close it first")
 	}
+	return s.join(o)
+}
+
+// Join opens the log beside those that are open, as a process does that shares a replicated log
+// with others. Each of them appends, reads and fails by itself.
+func (s *Storage) Join(o eventlog.Options) (*Log, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.join(o)
+}
+
+// join opens a log. The caller holds mu.
+func (s *Storage) join(o eventlog.Options) (*Log, error) {
 	if last := s.last(); last < s.mark {
 		return nil, noregret.BadInputf(place, "%w: it ends at position %d, but %d was acknowledged",
 			eventlog.ErrDamaged, last, s.mark)
 	}
-	s.open = newLog(s, o)
-	return s.open, nil
+	l := newLog(s, o)
+	s.open = append(s.open, l)
+	return l, nil
 }
 
-// Crash ends the open log, if there is one, as the end of its process does.
+// Crash ends the logs that are open, as the end of their processes does.
 func (s *Storage) Crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open != nil {
-		s.open.end()
+	for len(s.open) > 0 {
+		s.open[0].end()
 	}
 }
 
@@ -103,6 +121,19 @@ func (s *Storage) Check() error {
 		}
 	}
 	return nil
+}
+
+// add stores events behind the last one, and shows them to the logs that are open and connected,
+// but to one that has failed only after its Reopen. The caller holds mu.
+func (s *Storage) add(events []eventlog.Event) {
+	first := s.last() + 1
+	for i, e := range events {
+		e.Payload = bytes.Clone(e.Payload)
+		s.records = append(s.records, eventlog.Record{Position: first + uint64(i), Event: e})
+	}
+	for _, l := range s.open {
+		l.catchUp()
+	}
 }
 
 // last returns the position of the last event. The caller holds mu.
