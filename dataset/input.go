@@ -182,7 +182,7 @@ func openError(name string, err error) error {
 }
 
 // elsewhere are the schemes of the addresses that the program noregret-input reads.
-var elsewhere = []string{"s3", "nats"}
+var elsewhere = []string{"s3", "nats", "kafka"}
 
 // checkInputs returns an error for an empty list, missing files, directories and a second use of
 // standard input, before anything is read. It returns the sum of the sizes, or -1 if it is unknown.

@@ -35,6 +35,9 @@ or for the standard input of noregret. A source with an address is an argument:
   nats://HOST:PORT/STREAM
                     the messages of a stream of NATS JetStream, each a line; USER:PASSWORD@ or TOKEN@ may
                     be before the host
+  kafka://HOST:PORT,.../TOPIC
+                    the messages of a topic of Kafka, each a line; the order of each partition is kept, and
+                    of all partitions the message with the earliest time comes first
 
 When a source fails in the middle, the text before the fault has been written and the exit status is not
 0. In a pipe, "set -o pipefail" makes the shell report it; a model of half of a source is not written if

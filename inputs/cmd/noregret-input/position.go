@@ -17,36 +17,41 @@ const positionFormat = "noregret-position-1"
 type position struct {
 	Format string `json:"format"`
 	Source string `json:"source"` // the address, without a password
-	Next   uint64 `json:"next"`   // the number of the first message that was not written
+	// The number of the first message that was not written: of a stream, or of each partition.
+	Next    uint64  `json:"next,omitempty"`
+	Offsets []int64 `json:"offsets,omitempty"`
 }
 
-// readPosition returns the number of the message to go on at, or 0 if there is no file yet.
-func readPosition(path, source string) (uint64, error) {
+// readPosition returns the position to go on at, or a zero one if there is no file yet. It is one
+// in partitions, or one in a stream.
+func readPosition(path, source string, partitions bool) (p position, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+		return position{}, nil
 	}
 	if err != nil {
-		return 0, noregret.Errorf(noregret.Internal, path, "the position cannot be read: %w", err)
+		return p, noregret.Errorf(noregret.Internal, path, "the position cannot be read: %w", err)
 	}
-	var p position
 	if err := strictjson.Decode(b, &p, strictjson.Rules{}); err != nil {
-		return 0, noregret.BadInputf(path, "no position: %w", err)
+		return p, noregret.BadInputf(path, "no position: %w", err)
 	}
 	switch {
 	case p.Format != positionFormat:
-		return 0, noregret.BadInputf(path, "the format is %q, and %q is read", p.Format, positionFormat)
+		return p, noregret.BadInputf(path, "the format is %q, and %q is read", p.Format, positionFormat)
 	case p.Source != source:
-		return 0, noregret.BadInputf(path, "the position is one in %s, not in %s: name another file", p.Source, source)
-	case p.Next == 0:
-		return 0, noregret.BadInputf(path, "the position is 0, and messages are numbered from 1")
+		return p, noregret.BadInputf(path, "the position is one in %s, not in %s: name another file", p.Source, source)
+	case partitions && (p.Next != 0 || len(p.Offsets) == 0):
+		return p, noregret.BadInputf(path, "no position: \"offsets\" has the number of a message for each partition")
+	case !partitions && (p.Next == 0 || p.Offsets != nil):
+		return p, noregret.BadInputf(path, "no position: \"next\" is the number of a message, from 1")
 	}
-	return p.Next, nil
+	return p, nil
 }
 
 // writePosition replaces the file of a position.
-func writePosition(path, source string, next uint64) error {
-	b, err := json.Marshal(position{positionFormat, source, next})
+func writePosition(path string, p position) error {
+	p.Format = positionFormat
+	b, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}

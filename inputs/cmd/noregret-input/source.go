@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/inputs/kafka"
 	"github.com/noregret/noregret/inputs/nats"
 	"github.com/noregret/noregret/inputs/s3"
 	"github.com/noregret/noregret/internal/cli/command"
@@ -21,20 +22,35 @@ type sourceOptions struct {
 	position string
 	limit    int64
 	idle     time.Duration
+
+	tls           bool
+	ca, cert, key string
+	sasl          string
 }
 
-// messageFlags are the flags that only sources of messages have.
-var messageFlags = []string{"position", "limit", "idle"}
+// Flags that only some sources have.
+var (
+	messageFlags = []string{"position", "limit", "idle"}
+	kafkaFlags   = []string{"tls", "tls-ca", "tls-cert", "tls-key", "sasl"}
+)
 
 func (o *sourceOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.position, "position", "", "nats: go on at the message in this file, and keep it up to date")
-	f.Int64Var(&o.limit, "limit", 0, "nats: end after so many messages; 0 for no limit")
-	f.DurationVar(&o.idle, "idle", 0, "nats: end at the end of the stream after so long without a message; 0 for never")
+	f.StringVar(&o.position, "position", "",
+		"nats, kafka: go on at the message in this file, and keep it up to date")
+	f.Int64Var(&o.limit, "limit", 0, "nats, kafka: end after so many messages; 0 for no limit")
+	f.DurationVar(&o.idle, "idle", 0,
+		"nats, kafka: end at the end of the messages after so long without one; 0 for never")
+	f.BoolVar(&o.tls, "tls", false, "kafka: TLS to the brokers")
+	f.StringVar(&o.ca, "tls-ca", "", "kafka: certificates that sign those of the brokers, PEM, for the system's")
+	f.StringVar(&o.cert, "tls-cert", "", "kafka: certificate of the client, PEM")
+	f.StringVar(&o.key, "tls-key", "", "kafka: private key of the client, PEM")
+	f.Var(command.NewChoice(&o.sasl, kafka.Mechanisms...), "sasl",
+		"kafka: how to prove the password NOREGRET_KAFKA_PASSWORD of NOREGRET_KAFKA_USER")
 }
 
 // sources write a source with an address, by the scheme of its address.
 var sources = map[string]func(ctx context.Context, a *command.App, address string, o *sourceOptions) error{
-	"s3": copyObject, "nats": copyMessages,
+	"s3": copyObject, "nats": copyMessages, "kafka": copyTopic,
 }
 
 // sourceArgs checks the arguments of the program itself: an address, and else what is not one.
@@ -45,8 +61,8 @@ func sourceArgs(otherwise cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		scheme, _, _ := strings.Cut(args[0], "://")
 		if sources[scheme] == nil {
-			return noregret.Errorf(noregret.Usage, "", "%q is no source: addresses begin with s3:// or nats://",
-				args[0])
+			return noregret.Errorf(noregret.Usage, "", "%q is no source: addresses begin with s3://, nats:// or "+
+				"kafka://", args[0])
 		}
 		if len(args) > 1 {
 			return noregret.Errorf(noregret.Usage, "", "one source at a time, got %d", len(args))
@@ -54,6 +70,11 @@ func sourceArgs(otherwise cobra.PositionalArgs) cobra.PositionalArgs {
 		for _, name := range messageFlags {
 			if scheme == "s3" && cmd.Flags().Changed(name) {
 				return noregret.Errorf(noregret.Usage, "--"+name, "an object of S3 has no messages")
+			}
+		}
+		for _, name := range kafkaFlags {
+			if scheme != "kafka" && cmd.Flags().Changed(name) {
+				return noregret.Errorf(noregret.Usage, "--"+name, "only a topic of Kafka has this flag")
 			}
 		}
 		return nil
@@ -95,10 +116,12 @@ func copyMessages(ctx context.Context, a *command.App, address string, o *source
 	}
 	opt := nats.Options{Limit: o.limit, Idle: o.idle}
 	if o.position != "" {
-		if opt.From, err = readPosition(o.position, source); err != nil {
+		p, err := readPosition(o.position, source, false)
+		if err != nil {
 			return err
 		}
-		opt.Save = func(next uint64) error { return writePosition(o.position, source, next) }
+		opt.From = p.Next
+		opt.Save = func(next uint64) error { return writePosition(o.position, position{Source: source, Next: next}) }
 	}
 	_, err = nats.Copy(ctx, a.Stdout, address, opt)
 	return err
