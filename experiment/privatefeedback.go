@@ -36,11 +36,11 @@ func applyPrivate(s *State, e Event) Outcome {
 // errNotPrivate is the error of private feedback of an experiment that is not private.
 var errNotPrivate = noregret.BadInputf("experiment", "not private")
 
-// Hidden returns the number of events of [KindPrivateFeedback] that were applied.
+// Hidden returns the number of events that were applied and have no public position.
 func Hidden(s *State) uint64 { return s.hidden }
 
-// PublicPosition returns the number of events that were applied without those of
-// [KindPrivateFeedback], which nobody may learn of.
+// PublicPosition returns the number of events that were applied without those that have no public
+// position: of [KindPrivateFeedback], which nobody may learn of, and of the nodes of a cluster.
 func PublicPosition(s *State) uint64 { return s.position - s.hidden }
 
 // PublicPosition returns that of the frozen state: see [PublicPosition].
@@ -52,7 +52,7 @@ func (f *Frozen) PublicPosition() uint64 { return f.saved.Position - f.saved.Hid
 // private experiments have got.
 func (f *Frozen) PublicDigest() (string, error) {
 	g := f.withoutShown()
-	g.saved.Position, g.saved.Hidden, g.saved.Audit = f.PublicPosition(), 0, nil
+	g.saved.Position, g.saved.Hidden, g.saved.Audit, g.saved.Leads = f.PublicPosition(), 0, nil, nil
 	private := map[*join.Version]bool{}
 	for i := range g.saved.Experiments {
 		e := &g.saved.Experiments[i]
@@ -93,7 +93,7 @@ func (f *Frozen) writePublic(w *snapshotWriter, private map[*join.Version]bool) 
 }
 
 // IsHidden reports whether events of a kind have no public position.
-func IsHidden(kind string) bool { return kind == KindPrivateFeedback }
+func IsHidden(kind string) bool { return kind == KindPrivateFeedback || isNode(kind) }
 
 // isUnits reports whether the payload of events of a kind is a [join.Units].
 func isUnits(kind string) bool {

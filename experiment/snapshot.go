@@ -36,6 +36,7 @@ type persistedState struct {
 	Gone        []gone                `json:"gone"`             // names that were deleted, with their last version
 	Secret      []string              `json:"secret,omitempty"` // the names in Gone that were private
 	Audit       []api.AuditEntry      `json:"audit,omitempty"`
+	Leads       *LeadsEvent           `json:"leads,omitempty"` // of the node that led last
 	Experiments []persistedExperiment `json:"experiments"`
 }
 
@@ -235,7 +236,7 @@ func (s *State) Digest() (string, error) {
 func (s *State) head() persistedState {
 	out := persistedState{
 		Format: stateFormat, Position: s.position, Hidden: s.hidden, Time: s.time, Before: s.before, Jumped: s.jumped,
-		Gone: []gone{}, Audit: s.trail, Experiments: []persistedExperiment{},
+		Gone: []gone{}, Audit: s.trail, Leads: Leader(s), Experiments: []persistedExperiment{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.gone)) {
 		out.Gone = append(out.Gone, gone{Name: name, Last: s.gone[name]})
@@ -307,6 +308,7 @@ func openState(s *State, text []byte, columns [][]*join.Columns) error {
 			len(saved.Experiments))
 	}
 	s.position, s.time, s.before, s.jumped = saved.Position, saved.Time, saved.Before, saved.Jumped
+	s.leads = saved.Leads
 	if s.trail, s.hidden = saved.Audit, saved.Hidden; s.hidden > s.position {
 		return noregret.BadInputf("snapshot", "%d hidden events of %d", s.hidden, s.position)
 	}

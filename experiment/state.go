@@ -30,6 +30,7 @@ type State struct {
 	gone     map[string]uint64 // the last version of names that were deleted
 	secret   map[string]bool   // the names in gone that were private
 	trail    []api.AuditEntry
+	leads    *LeadsEvent // of the node that led last, nil for none
 	broken   error       // the defect found while applying an event
 	trial    *trial      // the last event passed to Try, nil for none
 	scratch  bool        // the state is dropped if an event is refused
@@ -129,9 +130,12 @@ func (s *State) Apply(position uint64, e Event) (o Outcome, err error) {
 			"%d after %d: want events in order without a gap", position, s.position)
 	}
 	s.position, s.said, s.told = position, nil, nil
-	if e.Kind == KindPrivateFeedback {
+	if IsHidden(e.Kind) {
 		s.trial.drop()
 		s.trial = nil
+		if isNode(e.Kind) {
+			return applyNode(s, e), nil
+		}
 		return applyPrivate(s, e), nil
 	}
 	s.advanceClock(e.Time)

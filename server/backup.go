@@ -291,8 +291,9 @@ type backupAPI struct {
 func (a *backupAPI) routes() []web.Route {
 	return []web.Route{
 		{
-			Method: "GET", Pattern: "/v1/backup", Role: access.Admin, Stream: web.Exports, Serve: a.serve,
-			ID: "getBackup", Tag: "log",
+			Method: "GET", Pattern: "/v1/backup", Role: access.Admin, Stream: web.Exports, Appends: web.Always,
+			Serve: a.serve,
+			ID:    "getBackup", Tag: "log",
 			Summary: "A consistent copy of everything that the service stores, with its keys, for noregret restore",
 			About: "Everything acknowledged before the request is in it. It is secret, and is refused with 403 if " +
 				"there are private experiments and the service was not started with --backup-private. Only one that " +

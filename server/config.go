@@ -28,6 +28,9 @@ type Config struct {
 	// be the same whenever the service is started: the keys, the privacy ledger and the state of
 	// alerts in Data belong to it.
 	Log func(o eventlog.Options) (eventlog.Log, error)
+	// Cluster makes the service one of several nodes whose Log is the same replicated one. Nil
+	// means that it is alone.
+	Cluster *Cluster
 	// Keys sign the decision tokens. Nil means those in the data directory, which are made with a
 	// new log. If the log has events and the keys are missing, New fails.
 	Keys *policy.Keys
@@ -153,6 +156,9 @@ func (c Config) Validate() error {
 		return bad("open disk", c.OpenDisk, "at least 0 bytes")
 	case c.LogRetry <= 0:
 		return bad("log retry", c.LogRetry, "a length of time above 0")
+	}
+	if err := c.Cluster.validate(); err != nil {
+		return err
 	}
 	if err := c.checkAlerts(); err != nil {
 		return err

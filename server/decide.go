@@ -35,7 +35,8 @@ type decisionAPI struct {
 func (a *decisionAPI) routes() []web.Route {
 	return []web.Route{
 		{
-			Method: "POST", Pattern: "/v1/experiments/{name}/decide", Role: access.Decide, Pages: true, Serve: a.decide,
+			Method: "POST", Pattern: "/v1/experiments/{name}/decide", Role: access.Decide, Pages: true,
+			Appends: a.exposes("name"), Serve: a.decide,
 			ID: "decide", Tag: "decisions", Summary: "An arm for each unit", Body: decideRequest{},
 			Answers: web.Answers{
 				200: web.JSON("The decisions in the order of the units", api.Decisions{}), 413: web.TooMuch,
@@ -48,7 +49,8 @@ func (a *decisionAPI) routes() []web.Route {
 			Params: policyQuery{}, Answers: web.Answers{200: tagged("The policy", policy.Policy{}), 304: web.Unchanged},
 		},
 		{
-			Method: "POST", Pattern: flagPattern, Role: access.Decide, Pages: true, Serve: a.evaluate,
+			Method: "POST", Pattern: flagPattern, Role: access.Decide, Pages: true,
+			Appends: a.exposes("key"), Serve: a.evaluate,
 			ID: "evaluateFlag", Tag: "openfeature", Summary: "Evaluate one flag",
 			Body: evaluationRequest{}, Lenient: true,
 			Answers: web.Answers{
@@ -59,7 +61,7 @@ func (a *decisionAPI) routes() []web.Route {
 		},
 		{
 			Method: "POST", Pattern: "/ofrep/v1/evaluate/flags", Role: access.Decide, Pages: true,
-			Compress: true, Scoped: true, Serve: a.evaluateAll,
+			Compress: true, Scoped: true, Appends: exposesFlags, Serve: a.evaluateAll,
 			ID: "evaluateFlags", Tag: "openfeature", Summary: "Evaluate all flags, or those of a flag set",
 			Params: flagsParams{}, Body: evaluationRequest{}, Lenient: true,
 			Answers: web.Answers{
@@ -200,6 +202,15 @@ func checkCount(c *Config, what string, n int) error {
 			c.MaxItems)
 	}
 	return nil
+}
+
+// exposes returns the function that reports whether decisions of the experiment in the path count
+// exposures immediately.
+func (a *decisionAPI) exposes(value string) func(r *http.Request) bool {
+	return func(r *http.Request) bool {
+		e := a.policies.get(r.PathValue(value))
+		return e != nil && e.policy.Exposure == "immediate"
+	}
 }
 
 // exposeNow makes the exposures of one or more experiments durable, before the decisions are

@@ -37,7 +37,7 @@ func (a *experimentAPI) routes() []web.Route {
 			Answers: web.Answers{200: tagged("The definition", definition.Definition{}), 304: web.Unchanged},
 		},
 		{
-			Method: "PUT", Pattern: one, Role: access.Admin, Scoped: true, Serve: a.put,
+			Method: "PUT", Pattern: one, Role: access.Admin, Scoped: true, Appends: web.Always, Serve: a.put,
 			ID: "putExperiment", Tag: tag, Summary: "Create an experiment, or change what may change of it",
 			About: "With If-Match, the ETag of the definition that was read, it changes that one only; with " +
 				"If-None-Match * it only creates. Otherwise the status is 412. With dry_run it changes nothing and " +
@@ -50,7 +50,7 @@ func (a *experimentAPI) routes() []web.Route {
 			},
 		},
 		{
-			Method: "DELETE", Pattern: one, Role: access.Admin, Serve: a.remove,
+			Method: "DELETE", Pattern: one, Role: access.Admin, Appends: web.Always, Serve: a.remove,
 			ID: "deleteExperiment", Tag: tag, Summary: "Delete an experiment; its events stay in the log",
 			About: "The service keeps it for the grace time of its deletion (noregret serve --delete-grace), in " +
 				"which it can be restored. Until then nothing else can have its name, decisions get 404, and " +
@@ -102,7 +102,7 @@ func (a *experimentAPI) routes() []web.Route {
 			id = "vetoArm"
 		}
 		routes = append(routes, web.Route{
-			Method: "POST", Pattern: one + "/" + c.verb, Role: access.Admin, Serve: c.serve,
+			Method: "POST", Pattern: one + "/" + c.verb, Role: access.Admin, Appends: web.Always, Serve: c.serve,
 			ID: id, Tag: tag, Summary: c.summary, Body: c.body, Optional: c.verb != "veto", Answers: changed,
 		})
 	}

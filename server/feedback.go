@@ -35,19 +35,20 @@ func (a *feedbackAPI) routes() []web.Route {
 	return []web.Route{
 		{
 			Method: "POST", Pattern: "/v1/exposures", Role: access.Feedback, Pages: a.config.CORSFeedback,
-			Scoped: true, Serve: a.exposures,
+			Scoped: true, Appends: web.Always, Serve: a.exposures,
 			ID: "postExposures", Tag: tag, Summary: "Units that saw what was decided; answered when durable",
 			Body: exposures{}, Answers: answers,
 		},
 		{
 			Method: "POST", Pattern: "/v1/feedback", Role: access.Feedback, Pages: a.config.CORSFeedback,
-			Scoped: true, Serve: a.feedback,
+			Scoped: true, Appends: web.Always, Serve: a.feedback,
 			ID: "postFeedback", Tag: tag, Summary: "Metrics of units; answered when durable",
 			Body: feedback{}, Answers: answers,
 		},
 		{
-			Method: "POST", Pattern: "/v1/aggregates", Role: access.Aggregate, Scoped: true, Serve: a.aggregates,
-			ID: "postAggregates", Tag: tag,
+			Method: "POST", Pattern: "/v1/aggregates", Role: access.Aggregate, Scoped: true, Appends: web.Always,
+			Serve: a.aggregates,
+			ID:    "postAggregates", Tag: tag,
 			Summary: "Sums that a source formed itself, once for each of its sequence numbers",
 			About:   "The token must allow the source.", Body: api.Aggregate{}, Answers: answers,
 		},

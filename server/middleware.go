@@ -29,6 +29,8 @@ type middleware struct {
 	metrics *httpMetrics
 	// failures has the requests whose access token is not known.
 	failures *access.Failures
+	// node is nil for a service that is alone.
+	node *node
 	// mayUse reports whether a principal may use an experiment.
 	mayUse func(p *access.Principal, name string) bool
 }
@@ -81,17 +83,27 @@ func (m *middleware) observer(rt web.Route) func(r *http.Request, status int, to
 
 // serve authorizes a request and runs the route's handler within its limits.
 func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request) error {
-	p, err := m.authorize(rt, w, r)
+	peer, err := m.node.isPeer(r)
 	if err != nil {
 		return err
+	}
+	p, err := m.authorize(rt, w, r, peer)
+	if err != nil {
+		return err
+	}
+	from := m.proxies.Address(r)
+	if peer {
+		from = r.Header.Get(clientHeader)
+		m.node.tell(w)
 	}
 	switch {
 	case rt.Role == access.Admin || rt.Role == access.Read && rt.Method == http.MethodPost:
 		// The audit trail has who changes something. A form may name another principal.
-		r = access.WithAddress(access.WithPrincipal(r, p), m.proxies.Address(r))
-	case p.Limited():
+		r = access.WithAddress(access.WithPrincipal(r, p), from)
+	case p.Limited() || peer && p != nil:
 		r = access.WithPrincipal(r, p)
 	}
+	passes := m.node.passes(rt, r)
 	switch {
 	// A long poll is a stream once it waits.
 	case rt.Stream == web.Exports || rt.Stream == web.Dashboards:
@@ -100,20 +112,27 @@ func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request)
 			return err
 		}
 		defer release()
-	case rt.Method != http.MethodGet && rt.Role != access.Decide: // it waits for the log
+	case rt.Method != http.MethodGet && (rt.Role != access.Decide || passes): // waits for the log
 		ctx, cancel := context.WithTimeout(r.Context(), m.config.RequestTime)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	return rt.Serve(w, web.Limit(w, r, m.config.MaxBody))
+	if r = web.Limit(w, r, m.config.MaxBody); passes {
+		return m.node.pass(w, r, p, from, peer)
+	}
+	return rt.Serve(w, r)
 }
 
 // authorize checks a request's origin, query, access token and rate. It returns the owner of the
-// token, nil where none is needed.
-func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Request) (*access.Principal, error) {
+// token, nil where none is needed. Another node that has passed on a request has checked the origin
+// and the rate.
+func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Request, peer bool,
+) (*access.Principal, error) {
 	h := w.Header()
-	if err := m.checkOrigin(r, m.cors(rt, h, r)); err != nil {
-		return nil, err
+	if !peer {
+		if err := m.checkOrigin(r, m.cors(rt, h, r)); err != nil {
+			return nil, err
+		}
 	}
 	if strings.HasPrefix(rt.Pattern, "/v1/") {
 		if err := checkQuery(r, rt.Params); err != nil {
@@ -127,9 +146,14 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 		return nil, nil
 	}
 	p := m.tokens.Find(r)
+	if peer {
+		p = m.node.principal(m.tokens, r)
+	}
 	noteToken(r.Context(), p)
-	if err := m.checkRate(p, w, r); err != nil {
-		return nil, err
+	if !peer {
+		if err := m.checkRate(p, w, r); err != nil {
+			return nil, err
+		}
 	}
 	if p == nil {
 		if access.HasToken(r) {
@@ -139,6 +163,9 @@ func (m *middleware) authorize(rt web.Route, w http.ResponseWriter, r *http.Requ
 		return nil, web.WithStatus(http.StatusUnauthorized, noregret.Usage, "Authorization",
 			"a known access token is required: send it as Authorization: Bearer TOKEN, or as X-API-Key: TOKEN; "+
 				"noregret takes it from $NOREGRET_TOKEN or --token-file")
+	}
+	if p.IsBrowser() && peer {
+		return p, m.checkScope(p, rt, r)
 	}
 	if p.IsBrowser() {
 		return p, m.checkBrowser(p, rt, r)
@@ -226,15 +253,17 @@ func crossSite(r *http.Request) bool {
 func (m *middleware) wrapPage(rt web.Route, d *dashboard.Dashboard) http.Handler {
 	next := m.wrap(rt)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := m.checkOrigin(r, false)
-		if err == nil && rt.Method == http.MethodPost {
-			err = m.checkRate(nil, w, r) // the form must not make guessing tokens faster
+		peer, err := m.node.isPeer(r)
+		if err == nil && !peer {
+			if err = m.checkOrigin(r, false); err == nil && rt.Method == http.MethodPost {
+				err = m.checkRate(nil, w, r) // the form must not make guessing tokens faster
+			}
 		}
 		if err != nil {
 			web.WriteError(w, r, m.config.Logger, err)
 			return
 		}
-		if rt.Role != access.Anyone {
+		if rt.Role != access.Anyone && !peer {
 			switch p := d.Visitor(r); {
 			case p != nil:
 				r = access.WithPrincipal(r, p)

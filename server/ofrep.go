@@ -259,6 +259,12 @@ func selectionOf(r *http.Request) (out selection, failure *flagFailure) {
 	return out, nil
 }
 
+// exposesFlags reports whether a bulk evaluation counts exposures.
+func exposesFlags(r *http.Request) bool {
+	choice, failure := selectionOf(r)
+	return failure == nil && choice.expose
+}
+
 // selected returns the names of the experiments of a selection that the principal may use, sorted.
 func (s *selection) selected(entries map[string]*entry, p *access.Principal) []string {
 	names := make([]string, 0, len(entries))

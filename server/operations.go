@@ -82,8 +82,11 @@ func (a *operationsAPI) readyz(w http.ResponseWriter, _ *http.Request) error {
 	case <-a.draining:
 		return web.Unavailable(errDraining)
 	default:
-		return writeOK(w)
 	}
+	if err := a.writer.node.stale(); err != nil {
+		return web.Unavailable(err)
+	}
+	return writeOK(w)
 }
 
 // readyWrites answers whether the service takes requests that write.
@@ -95,6 +98,9 @@ func (a *operationsAPI) readyWrites(w http.ResponseWriter, _ *http.Request) erro
 	}
 	if err := a.writer.refusal(); err != nil {
 		return web.Unavailable(err)
+	}
+	if !a.writer.leads.Load() && a.writer.node.leader() == "" {
+		return web.Unavailable(errNoLeader)
 	}
 	return writeOK(w)
 }

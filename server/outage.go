@@ -129,7 +129,7 @@ func (w *writer) reopen(ctx context.Context) error {
 	if unnoticed := w.recovery.outage() == nil && w.log.Health() != nil; !unnoticed && !w.recovery.due() {
 		return nil
 	}
-	_, err := w.submit(ctx, &command{reopen: true})
+	_, err := w.submit(ctx, &command{do: w.retry})
 	return err
 }
 

@@ -57,6 +57,7 @@ type privacyHost struct {
 	runs    map[string]*privateRun
 	unknown []string    // to the ledger at the start, though they would release more
 	ended   atomic.Bool // nothing of unknown would release more
+	missing *lostRun    // why the ledger does not know them
 
 	mu     sync.Mutex // held to change the fields below
 	ledger *dp.Ledger // nil before the first private experiment
@@ -99,12 +100,19 @@ func newPrivacyHost(c *Config, state *experiment.State) (*privacyHost, error) {
 	for _, name := range names {
 		h.names[name], h.unfinished[name] = true, true
 	}
+	h.missing = errNoRun
+	return h, h.look(state)
+}
+
+// look finds the experiments that the ledger does not know though they would release more.
+func (h *privacyHost) look(state *experiment.State) error {
+	h.unknown = nil
 	h.ended.Store(true)
-	if len(names) == 0 {
-		return h, nil
+	if h.any() == "" {
+		return nil
 	}
 	if err := h.openLedger(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range state.Names() {
 		_, _, err := h.ledger.Account(name)
@@ -113,7 +121,7 @@ func newPrivacyHost(c *Config, state *experiment.State) (*privacyHost, error) {
 			h.ended.Store(false)
 		}
 	}
-	return h, nil
+	return nil
 }
 
 // openLedger opens the ledger unless it is open.
@@ -345,11 +353,12 @@ func (h *privacyHost) endUnknown(state *experiment.State, now int64) (events []e
 			continue
 		}
 		e, err := experiment.NewEvent(experiment.KindRelease, now,
-			experiment.ReleaseEvent{Experiment: name, Ended: errNoRun.reason})
+			experiment.ReleaseEvent{Experiment: name, Ended: h.missing.reason})
 		if err != nil {
 			return nil, err
 		}
 		events = append(events, e)
+		h.logger.Error("a private experiment releases nothing more", "experiment", name, "reason", h.missing.reason)
 	}
 	return events, nil
 }

@@ -36,6 +36,7 @@ type Server struct {
 	policies *policyTable
 	intake   *intake
 	writer   *writer
+	node     *node // nil for a service that is alone
 	streams  *streamLimits
 	router   *router
 	alerts   *alerter
@@ -45,6 +46,7 @@ type Server struct {
 
 	draining   atomic.Bool
 	stop       chan struct{} // closed when draining begins
+	ended      chan struct{} // closed when no request is running any more
 	hopeless   chan error    // gets the error with which the process should end: see [recovery.end]
 	background sync.WaitGroup
 	closing    sync.Once
@@ -92,6 +94,11 @@ func newServer(ctx context.Context, c Config, counts *connectionCounts, progress
 	tokens.Changed = trail.look
 	trail.look()
 	s.background.Go(s.tick)
+	if s.node != nil {
+		s.node.led = trail.look
+		s.node.look()
+		s.background.Go(func() { s.node.run(s.ended) })
+	}
 	s.background.Go(s.runAlerts)
 	s.background.Go(func() { tokens.Watch(s.stop) })
 	return s, nil
@@ -121,7 +128,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log eventlog.Lo
 	}
 	s := &Server{
 		config: c, log: log, tokens: tokens, metrics: newMetrics(), live: newLiveState(state, signer, &c),
-		streams: newStreamLimits(&c), stop: make(chan struct{}), hopeless: make(chan error, 1),
+		streams: newStreamLimits(&c), stop: make(chan struct{}), ended: make(chan struct{}),
+		hopeless:    make(chan error, 1),
 		connections: counts, storage: newStorage(&c, log),
 	}
 	s.policies = newPolicyTable(s.metrics)
@@ -157,6 +165,12 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log eventlog.Lo
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}
 	s.live.lost = s.writer.lost
+	s.writer.latest = state.Time()
+	s.writer.leads.Store(c.Cluster == nil)
+	if c.Cluster != nil {
+		s.node = newNode(&c, log, s.live, s.writer, signer)
+		s.writer.node = s.node
+	}
 	if state.Position() > snapshot {
 		// After a crash the next event begins a snapshot.
 		s.writer.snapshots.since = c.SnapshotBytes
@@ -196,12 +210,17 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		config: &c.Limits, tokens: s.tokens, limiter: access.NewLimiter(c.Rate, c.Burst, proxies), proxies: proxies,
 		cross: http.NewCrossOriginProtection(), listed: "/openapi.json", origins: origins, streams: s.streams,
 		metrics:  s.metrics.httpMetrics,
-		failures: s.failures, mayUse: s.policies.mayUse,
+		failures: s.failures, mayUse: s.policies.mayUse, node: s.node,
+	}
+	forms := ""
+	if s.node != nil {
+		forms = signer.Derive("forms")
 	}
 	experiments := &experimentAPI{config: c, live: s.live, policies: s.policies, writer: s.writer}
 	d := dashboard.New(dashboard.Options{
 		Source: s.live, Editor: experiments, Read: s.live.reads.acquire, Changed: s.live.Changed, Draining: s.stop,
 		Tokens: s.tokens, Failures: s.failures, Now: c.Now, Logger: c.Logger,
+		FormKey: forms,
 	})
 	decisions := &decisionAPI{
 		config: c, signer: signer, policies: s.policies, intake: s.intake, writer: s.writer, metrics: s.metrics,
@@ -275,12 +294,17 @@ func (s *Server) Handler() http.Handler { return s.config.observe(s.proxies, s.r
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		s.Drain()
+		leads := s.writer.leads.Load()
+		close(s.ended)
+		ctx, cancel := context.WithTimeout(context.Background(), s.config.RequestTime)
+		s.node.end(ctx)
+		cancel()
 		s.writer.close()
 		s.background.Wait()
 		s.writer.snapshots.running.Wait()
 		s.alerts.finish()
 		var err error
-		if s.writer.err() == nil {
+		if leads && s.writer.err() == nil {
 			err = s.writer.snapshots.finish(s.live.state)
 		}
 		s.closeErr = errors.Join(err, s.log.Close(), closeRoom(&s.config, s.intake.pool))
@@ -328,8 +352,9 @@ func (s *Server) Policy(name string) *policy.Policy {
 	return nil
 }
 
-// Tick does what has become due, such as closing a round or opening a log again that has failed.
-// The service calls it by itself; a test with its own clock may call it too.
+// Tick does what has become due, such as closing a round or opening a log again that has failed. A
+// node that follows leaves to the one that leads what appends to the log. The service calls it by
+// itself; a test with its own clock may call it too.
 func (s *Server) Tick() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.RequestTime)
 	defer cancel()
@@ -339,6 +364,20 @@ func (s *Server) Tick() {
 	if err := s.writer.reopen(ctx); err != nil {
 		s.config.Logger.Debug("the log cannot be opened again yet", "error", err)
 	}
+	if s.writer.leads.Load() {
+		s.propose(ctx)
+	}
+	s.storage.look()
+	if err := s.writer.recovery.end(); err != nil {
+		select {
+		case s.hopeless <- err:
+		default: // it is there already
+		}
+	}
+}
+
+// propose appends the events that have become due, and drops old ones.
+func (s *Server) propose(ctx context.Context) {
 	if err := s.writer.release(ctx); err != nil && s.writer.err() == nil && !s.draining.Load() {
 		s.config.Logger.Debug("a release of a private experiment waits", "error", err)
 	}
@@ -347,13 +386,6 @@ func (s *Server) Tick() {
 	}
 	if err := s.writer.closeRounds(ctx); err != nil && s.writer.err() == nil && !s.draining.Load() {
 		s.config.Logger.Warn("a round could not be closed", "error", err)
-	}
-	s.storage.look()
-	if err := s.writer.recovery.end(); err != nil {
-		select {
-		case s.hopeless <- err:
-		default: // it is there already
-		}
 	}
 }
 

@@ -207,14 +207,18 @@ func (l *liveState) Optimum(name string) (*optimum.Optimum, error) {
 // name returns the position and the digest of the state, which has all events that were applied
 // before the call.
 func (l *liveState) name(ctx context.Context) (api.StateName, error) {
-	l.mu.RLock()
-	position := l.state.Position()
-	l.mu.RUnlock()
-	return l.namer.name(ctx, position, func() (*experiment.Frozen, error) {
+	return l.namer.name(ctx, l.position(), func() (*experiment.Frozen, error) {
 		l.mu.RLock()
 		defer l.mu.RUnlock()
 		return l.state.Freeze()
 	})
+}
+
+// position returns the position of the state's last event.
+func (l *liveState) position() uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.state.Position()
 }
 
 // releases reports whether a private experiment waits for a release.

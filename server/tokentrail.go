@@ -56,6 +56,9 @@ func newTokenTrail(c *Config, tokens *access.Tokens, w *writer) *tokenTrail {
 func (t *tokenTrail) look() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.writer.leads.Load() {
+		return // a node notes it when it leads
+	}
 	now := t.tokens.Known()
 	if !t.begun && len(now) == 0 {
 		return // tokens have never been required

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/noregret/noregret"
@@ -22,8 +23,11 @@ type command struct {
 	events []experiment.Event
 	make   func(s *experiment.State, now int64) ([]experiment.Event, error)
 	made   bool // the events were made by the writer, for a time
-	reopen bool // asks for the log that has failed to be opened again
-	done   chan answer
+	// do changes the writer itself, such as opening a log again that has failed.
+	do func() error
+	// reads says that make appends nothing, so that a node that follows may call it.
+	reads bool
+	done  chan answer
 
 	answered bool // used by the writer only
 }
@@ -58,6 +62,9 @@ type writer struct {
 	now       func() time.Time
 	logger    *slog.Logger
 	refused   map[string]string // by experiment, why its last due event was refused
+	node      *node             // nil for a service that is alone
+	leads     atomic.Bool       // only then it appends: always, if it is alone
+	latest    int64             // the time of the last event applied
 
 	queue      chan *command
 	submitting sync.RWMutex  // close holds it to close the queue
@@ -124,10 +131,12 @@ func (w *writer) run() {
 			}
 		}
 		switch err := w.refusal(); {
-		case c.reopen:
-			c.answer(nil, w.retry())
+		case c.do != nil:
+			c.answer(nil, c.do())
 		case err != nil:
 			refuse(err, []*command{c})
+		case !w.leads.Load() && (len(c.events) > 0 || c.make != nil && !c.reads):
+			refuse(errFollows, []*command{c})
 		case c.make != nil:
 			w.makeEvents(c)
 			w.commit([]*command{c})
@@ -150,7 +159,7 @@ func (w *writer) gather(first *command) (group []*command, next *command) {
 			if !ok {
 				return group, nil
 			}
-			if c.make != nil || c.reopen || size+sizeOf(c) > groupBytes {
+			if c.make != nil || c.do != nil || size+sizeOf(c) > groupBytes {
 				return group, c
 			}
 			group = append(group, c)
@@ -185,7 +194,7 @@ func sizeOf(c *command) (n int) {
 
 // makeEvents makes a command's events from the state. No other event can be applied before them.
 func (w *writer) makeEvents(c *command) {
-	events, err := c.make(w.live.state, w.now().UnixNano())
+	events, err := c.make(w.live.state, w.time())
 	if err != nil {
 		c.answer(nil, err)
 		return
@@ -227,7 +236,7 @@ func (w *writer) commit(group []*command) {
 func (w *writer) grant() (added int) {
 	for range mostGrants {
 		c := &command{made: true, answered: true}
-		for _, e := range w.live.state.Asked(w.now().UnixNano()) {
+		for _, e := range w.live.state.Asked(w.time()) {
 			if done, ok := w.complete(e); ok {
 				c.events = append(c.events, done)
 			}
@@ -271,7 +280,7 @@ const mostGrants = 8
 func (w *writer) store(group []*command) (outcomes []experiment.Outcome, ok bool) {
 	var events []experiment.Event
 	var records []eventlog.Event
-	now := w.now().UnixNano()
+	now := w.time()
 	for _, c := range group {
 		for _, e := range c.events {
 			if !c.made && c.make == nil {
@@ -284,21 +293,46 @@ func (w *writer) store(group []*command) (outcomes []experiment.Outcome, ok bool
 	if len(events) > 0 {
 		first := w.live.state.Position() + 1
 		err := w.log.AppendAt(context.Background(), first, records...)
-		if err != nil {
+		switch {
+		case errors.Is(err, eventlog.ErrFenced) && w.node != nil:
+			w.fenced()
+			refuse(errFollows, group)
+			return nil, false
+		case err != nil:
 			w.fail(logFailed, outage{err: err}, group)
 			return nil, false
 		}
-		what, err := "", error(nil)
-		if outcomes, what, err = w.apply(first, events); err != nil {
-			lost := isLost(err)
-			w.fail(what, outage{err: err, defect: !lost, final: lost}, group)
+		if outcomes, err = w.fold(first, events); err != nil {
+			refuse(err, group)
 			return nil, false
-		}
-		if slices.ContainsFunc(events, func(e experiment.Event) bool { return !experiment.IsHidden(e.Kind) }) {
-			w.live.notify()
 		}
 	}
 	return outcomes, true
+}
+
+// fold applies durable events, and wakes those who wait for a change. If it returns an error, an
+// outage has begun.
+func (w *writer) fold(first uint64, events []experiment.Event) ([]experiment.Outcome, error) {
+	outcomes, what, err := w.apply(first, events)
+	if err != nil {
+		lost := isLost(err)
+		w.fail(what, outage{err: err, defect: !lost, final: lost}, nil)
+		return nil, w.refusal()
+	}
+	if slices.ContainsFunc(events, func(e experiment.Event) bool { return !experiment.IsHidden(e.Kind) }) {
+		w.live.notify()
+	}
+	return outcomes, nil
+}
+
+// time returns the time for events. On a cluster it is not before that of the last event, which
+// another node may have made by its own clock.
+func (w *writer) time() int64 {
+	now := w.now().UnixNano()
+	if w.node != nil {
+		now = max(now, w.latest)
+	}
+	return now
 }
 
 // apply folds durable events into the state and publishes the renewed policies. If it returns an
@@ -319,6 +353,10 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 			renewed[out[i].Experiment] = true
 		}
 		names[out[i].Experiment] = true
+		w.latest = e.Time
+		if e.Kind == experiment.KindPrivacy && out[i].Err == nil {
+			w.privacy.learn(out[i].Experiment)
+		}
 	}
 	for name := range names {
 		w.intake.measure(name)
@@ -327,6 +365,9 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 		if err := w.policies.publish(w.live.state, maps.Keys(renewed)); err != nil {
 			return nil, "a policy cannot be published: no further events are accepted", err
 		}
+	}
+	if w.node != nil {
+		w.node.applied()
 	}
 	return out, "", nil
 }

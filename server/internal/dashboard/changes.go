@@ -105,7 +105,7 @@ func (d *Dashboard) changeRoutes() (out []web.Route) {
 				ID: "pageOf" + c.page, Tag: pages, Summary: c.asks, Answers: pageAnswers,
 			},
 			web.Route{
-				Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(make),
+				Method: "POST", Pattern: pattern, Role: access.Read, Appends: web.Always, Serve: d.page(make),
 				ID: c.Kind + "ByPage", Tag: pages, Summary: c.does, About: byAdmin,
 				Body: changeForm{}, Media: form, Lenient: true,
 				Answers: web.Answers{303: toExperiment, 0: pageError},

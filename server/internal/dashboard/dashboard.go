@@ -41,7 +41,7 @@ type Source interface {
 	Revisions(ctx context.Context, name string, limit int) ([]Revision, error)
 }
 
-// Options configure a dashboard. All fields are required.
+// Options configure a dashboard. All fields but FormKey are required.
 type Options struct {
 	Source Source
 	Editor Editor
@@ -53,6 +53,9 @@ type Options struct {
 	// Draining is closed when streams must end.
 	Draining <-chan struct{}
 	Tokens   *access.Tokens
+	// FormKey makes the secrets of forms, so that one service takes the forms of another one with
+	// the same key. "" means a random key.
+	FormKey string
 	// Failures notes failed logins.
 	Failures *access.Failures
 	Now      func() time.Time
@@ -69,7 +72,7 @@ type Dashboard struct {
 }
 
 // New makes a dashboard.
-func New(o Options) *Dashboard { return &Dashboard{Options: o, formKey: newFormKey()} }
+func New(o Options) *Dashboard { return &Dashboard{Options: o, formKey: newFormKey(o.FormKey)} }
 
 //go:embed pages
 var pageFiles embed.FS
@@ -381,7 +384,7 @@ func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
 // Visitor returns the principal who views a page, by access token or cookie, or nil. Only a
 // principal with the role [access.Read] is a visitor.
 func (d *Dashboard) Visitor(r *http.Request) *access.Principal {
-	if p := d.Tokens.Bearer(r); p != nil && p.May(access.Read) {
+	if p := d.Tokens.Find(r); p != nil && p.May(access.Read) {
 		return p
 	}
 	if p := d.sessions.find(r, d.Tokens, d.Now()); p != nil && p.May(access.Read) {

@@ -238,7 +238,7 @@ func (d *Dashboard) editRoutes() []web.Route {
 			Answers: pageAnswers,
 		},
 		{
-			Method: "POST", Pattern: pattern, Role: access.Read, Serve: d.page(d.edit),
+			Method: "POST", Pattern: pattern, Role: access.Read, Appends: web.Always, Serve: d.page(d.edit),
 			ID: "editByPage", Tag: pages, Summary: "Shows what a definition would change, or makes the change",
 			About: byAdmin, Body: editForm{}, Media: form, Lenient: true,
 			Answers: web.Answers{200: pageShown, 303: toExperiment, 0: pageError},

@@ -38,10 +38,14 @@ type protection struct {
 	Fault string
 }
 
-// formKey makes the secrets of forms. It is new with every start of the service.
+// formKey makes the secrets of forms. Unless it is made of a text, it is new with every start of
+// the service.
 type formKey [32]byte
 
-func newFormKey() (k formKey) {
+func newFormKey(text string) (k formKey) {
+	if text != "" {
+		return sha256.Sum256([]byte(text))
+	}
 	_, _ = rand.Read(k[:]) // never fails
 	return k
 }

@@ -77,13 +77,14 @@ func (a *API) Routes() (out []web.Route) {
 		}
 		out = append(out,
 			web.Route{
-				Method: "POST", Pattern: base + "/rank", Role: access.Decide, Serve: personalized(BadRank, a.rank),
-				ID: "rank" + suffix, Tag: tag, Summary: "Chooses one of the actions, as Personalizer does",
+				Method: "POST", Pattern: base + "/rank", Role: access.Decide, Appends: web.Always,
+				Serve: personalized(BadRank, a.rank),
+				ID:    "rank" + suffix, Tag: tag, Summary: "Chooses one of the actions, as Personalizer does",
 				Params: params{}, Body: RankRequest{}, Lenient: true,
 				Answers: answers(201, web.JSON("The ranking", RankResponse{})),
 			},
 			web.Route{
-				Method: "POST", Pattern: base + "/events/{event}/reward", Role: access.Feedback,
+				Method: "POST", Pattern: base + "/events/{event}/reward", Role: access.Feedback, Appends: web.Always,
 				Serve: personalized(BadReward, a.reward),
 				ID:    "rewardEvent" + suffix, Tag: tag,
 				Summary: "Records the reward of a ranked event, as Personalizer does",
@@ -91,7 +92,7 @@ func (a *API) Routes() (out []web.Route) {
 				Answers: answers(204, web.Answer{Text: noEffect + "had a reward"}),
 			},
 			web.Route{
-				Method: "POST", Pattern: base + "/events/{event}/activate", Role: access.Feedback,
+				Method: "POST", Pattern: base + "/events/{event}/activate", Role: access.Feedback, Appends: web.Always,
 				Serve: personalized(BadActivate, a.activate),
 				ID:    "activateEvent" + suffix, Tag: tag,
 				Summary: "Counts an event that was ranked with deferActivation",

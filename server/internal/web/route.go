@@ -1,6 +1,8 @@
 package web
 
 import (
+	"net/http"
+
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/server/internal/access"
 )
@@ -20,6 +22,9 @@ type Route struct {
 	// Scoped says that the handler itself keeps to the experiments that the access token may use. A
 	// route without it, and without an experiment in its path, refuses tokens that may not use all.
 	Scoped bool
+	// Appends reports whether a request appends to the log, so that a node of a cluster that does
+	// not lead passes it on. Nil means that none does.
+	Appends func(r *http.Request) bool
 	// Compress says that answers are compressed for clients that take it, as those to GET are.
 	Compress bool
 	Serve    Handler
@@ -41,6 +46,9 @@ type Route struct {
 	// Answers are the answers by status; that of 0 is the one to errors, [Problem] by default.
 	Answers Answers
 }
+
+// Always is [Route].Appends of a route whose every request appends to the log.
+func Always(*http.Request) bool { return true }
 
 // Answers are answers by status.
 type Answers map[int]Answer

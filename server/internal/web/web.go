@@ -47,6 +47,8 @@ type Recorder struct {
 	// WriteTimeout bounds each write of a stream, 0 for the server's own limit: a client that does
 	// not read is cut off.
 	WriteTimeout time.Duration
+	// Before is called before the headers of the answer are written, nil for nothing.
+	Before func(h http.Header)
 	// Compress says that the answer may be compressed, and Gzip that the client takes gzip.
 	Compress, Gzip bool
 }
@@ -54,7 +56,7 @@ type Recorder struct {
 // WriteHeader implements [http.ResponseWriter].
 func (r *Recorder) WriteHeader(status int) {
 	if r.Status == 0 {
-		r.Status = status
+		r.begin(status)
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
@@ -62,12 +64,19 @@ func (r *Recorder) WriteHeader(status int) {
 // Write implements [http.ResponseWriter].
 func (r *Recorder) Write(b []byte) (int, error) {
 	if r.Status == 0 {
-		r.Status = http.StatusOK
+		r.begin(http.StatusOK)
 	}
 	if r.WriteTimeout > 0 {
 		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.WriteTimeout))
 	}
 	return r.ResponseWriter.Write(b)
+}
+
+// begin notes the status of the answer.
+func (r *Recorder) begin(status int) {
+	if r.Status = status; r.Before != nil {
+		r.Before(r.Header())
+	}
 }
 
 // Unwrap is for [http.ResponseController].

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/experiment"
+)
+
+// What the writer of a node does beside its commands. Its goroutine calls these methods.
+
+// mostAhead is how far the time of the last event may be ahead of the clock of a node that begins
+// to lead: time does not go back, so it would stand still until then.
+const mostAhead = 2 * time.Second
+
+// errAhead is the error of a node that must not lead.
+var errAhead = errors.New("the last event is ahead of this node's clock")
+
+// mostFences bounds the attempts to begin to lead while another node appends.
+const mostFences = 8
+
+// lead begins to lead: it appends the event that says so behind the last one. From then on nothing
+// is behind it that a node of an earlier term appends, since that node expects the log to end
+// before.
+func (w *writer) lead(term uint64) error {
+	for range mostFences {
+		if err := w.refusal(); err != nil {
+			return err
+		}
+		if err := w.catchUpWith(); err != nil {
+			return err
+		}
+		if off := time.Duration(w.latest - w.now().UnixNano()); off > mostAhead {
+			return noregret.Errorf(noregret.Internal, "clock", "%w, by %v: want at most %v; set the clocks of "+
+				"the nodes", errAhead, off.Round(time.Millisecond), mostAhead)
+		}
+		e, err := w.node.leads(term, w.time())
+		if err != nil {
+			return err
+		}
+		first := w.live.state.Position() + 1
+		record := eventlog.Event{Kind: e.Kind, Time: e.Time, Payload: e.Payload}
+		err = w.log.AppendAt(context.Background(), first, record)
+		if errors.Is(err, eventlog.ErrFenced) {
+			continue
+		}
+		if err != nil {
+			w.fail(logFailed, outage{err: err}, nil)
+			return err
+		}
+		if _, err := w.fold(first, []experiment.Event{e}); err != nil {
+			return err
+		}
+		if err := w.privacy.takeOver(w.live.state); err != nil {
+			return err
+		}
+		w.snapshots.last = w.log.Stats().Snapshot
+		w.leads.Store(true)
+		return nil
+	}
+	return noregret.Errorf(noregret.Internal, "log", "%w", eventlog.ErrFenced)
+}
+
+// catchUpWith applies what other nodes have appended, as far as the log shows it. An error begins
+// an outage.
+func (w *writer) catchUpWith() error {
+	if w.log.Stats().Last <= w.live.state.Position() {
+		return nil
+	}
+	err := w.catchUp()
+	if err != nil {
+		w.fail(logFailed, outage{err: err, defect: errors.Is(err, errDefect), final: errors.Is(err, errLost)}, nil)
+		return err
+	}
+	w.live.notify()
+	return nil
+}
+
+// follow applies events that another node has appended. Those that the state has already are passed
+// over.
+func (w *writer) follow(records []eventlog.Record) error {
+	if err := w.refusal(); err != nil {
+		return err
+	}
+	at := w.live.state.Position()
+	var events []experiment.Event
+	for _, r := range records {
+		if r.Position > at {
+			events = append(events, experiment.Event{Kind: r.Kind, Time: r.Time, Payload: r.Payload})
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	if w.leads.Load() {
+		w.fenced()
+	}
+	_, err := w.fold(at+1, events)
+	return err
+}
+
+// fenced ends the lead, because another node has appended to the log.
+func (w *writer) fenced() {
+	if w.leads.Swap(false) {
+		w.logger.Warn("this node leads no longer: another one appends to the log",
+			"position", w.live.state.Position())
+	}
+}
+
+// leads returns the event with which a node begins to lead.
+func (n *node) leads(term uint64, now int64) (experiment.Event, error) {
+	key, digests := n.signer.KeyDigests()
+	return experiment.NewEvent(experiment.KindLeads, now, experiment.LeadsEvent{
+		Term: term, Address: n.Address, Protocol: protocol, Keys: digests, Key: key,
+	})
+}
+
+// protocol is the version of the rules for several nodes that this program follows.
+const protocol = 1

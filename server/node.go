@@ -1,0 +1,343 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/policy"
+)
+
+// node is the part that a service has in a cluster: it asks for the lease, leads or follows, and
+// knows how old what it serves is.
+type node struct {
+	*Cluster
+	log    eventlog.Log
+	live   *liveState
+	writer *writer
+	signer *policy.Signer
+	now    func() time.Time
+	logger *slog.Logger
+
+	// led is called when the node has begun to lead.
+	led func()
+
+	looking sync.Mutex // held by look
+	ended   bool       // only look uses it
+	term    uint64     // with which it leads, or has led; only look uses it
+	wait    time.Time  // until then it does not ask for the lease; only look uses it
+	tail    *tail      // that it follows, nil for none; only look uses it
+
+	moved atomic.Pointer[chan struct{}] // closed when the next event is applied
+
+	mu     sync.Mutex
+	tenure eventlog.Tenure // the latest one
+	at     time.Time       // of its
+	behind behind
+}
+
+// errFollows is the error of what only the node that leads does.
+var errFollows = errors.New("this node does not lead: another one takes what is stored; try again")
+
+// errNoLeader is the error of what the node that leads does, while none is known.
+var errNoLeader = errors.New("no node is known to lead at present; try again")
+
+// newNode returns the node of a service, which follows at first.
+func newNode(c *Config, log eventlog.Log, live *liveState, w *writer, signer *policy.Signer) *node {
+	n := &node{
+		Cluster: c.Cluster, log: log, live: live, writer: w, signer: signer, now: c.Now, logger: c.Logger,
+	}
+	n.behind.since = c.Now()
+	first := make(chan struct{})
+	n.moved.Store(&first)
+	return n
+}
+
+// run looks at the lease until stop is closed.
+func (n *node) run(stop <-chan struct{}) {
+	t := time.NewTicker(n.Every)
+	defer t.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-t.C:
+		}
+		n.look()
+	}
+}
+
+// look asks for the lease, and leads or follows by it. While the log takes no events it does not
+// ask, so that another node leads.
+func (n *node) look() {
+	ctx, cancel := context.WithTimeout(context.Background(), n.Lasts)
+	defer cancel()
+	n.looking.Lock()
+	defer n.looking.Unlock()
+	if n.ended {
+		return
+	}
+	asked := n.now()
+	if n.writer.refusal() != nil {
+		n.resign(ctx)
+	} else if !asked.Before(n.wait) {
+		n.ask(ctx, asked)
+	}
+	if !n.writer.leads.Load() {
+		n.follow()
+	}
+}
+
+// ask asks for the lease.
+func (n *node) ask(ctx context.Context, asked time.Time) {
+	tenure, err := n.Lease.Hold(ctx, n.Address+"#"+strconv.FormatUint(n.live.position(), 10))
+	if err != nil {
+		n.logger.Debug("the lease of the cluster does not answer", "error", err)
+		n.mu.Lock()
+		over := asked.Sub(n.at) >= n.Lasts
+		n.mu.Unlock()
+		if over && n.writer.leads.Swap(false) {
+			n.logger.Warn("this node leads no longer: the lease of the cluster does not answer", "term", n.term,
+				"error", err)
+		}
+		return
+	}
+	n.mu.Lock()
+	n.tenure, n.at = tenure, asked
+	n.mu.Unlock()
+	switch leads := n.writer.leads.Load(); {
+	case !tenure.Held && n.writer.leads.Swap(false):
+		n.logger.Warn("this node leads no longer", "term", n.term, "leader", addressOf(tenure.Holder))
+	case tenure.Held && !(leads && n.term == tenure.Term):
+		n.lead(ctx, tenure.Term)
+	}
+	n.note(asked, tenure)
+}
+
+// lead begins to lead. If it cannot, it goes on following, and asks again later.
+func (n *node) lead(ctx context.Context, term uint64) {
+	n.tail.end()
+	n.tail, n.term = nil, term
+	_, err := n.writer.submit(ctx, &command{do: func() error { return n.writer.lead(term) }})
+	if err == nil {
+		n.logger.Info("this node leads", "term", term, "position", n.live.position())
+		if n.led != nil {
+			n.led()
+		}
+		return
+	}
+	n.logger.Error("this node cannot lead", "term", term, "error", err)
+	if errors.Is(err, errAhead) {
+		n.wait = n.now().Add(n.Lasts)
+		n.release(ctx)
+	}
+}
+
+// resign ends the lead, if there is one, so that another node leads.
+func (n *node) resign(ctx context.Context) {
+	if n.writer.leads.Swap(false) {
+		n.logger.Warn("this node leads no longer", "term", n.term)
+		n.release(ctx)
+	}
+}
+
+// release gives the lease back.
+func (n *node) release(ctx context.Context) {
+	n.mu.Lock()
+	n.tenure, n.at = eventlog.Tenure{Term: n.tenure.Term}, time.Time{}
+	n.mu.Unlock()
+	if err := n.Lease.Release(ctx); err != nil {
+		n.logger.Warn("the lease of the cluster could not be released: another node leads when it has ended",
+			"error", err)
+	}
+}
+
+// end ends the node's part in the cluster.
+func (n *node) end(ctx context.Context) {
+	if n == nil {
+		return
+	}
+	n.looking.Lock()
+	defer n.looking.Unlock()
+	n.ended = true
+	n.resign(ctx)
+	n.tail.end()
+	n.tail = nil
+}
+
+// leader returns the address of the node that leads, "" if none is known to.
+func (n *node) leader() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.tenure.Held || n.at.IsZero() || n.now().Sub(n.at) > n.Grace {
+		return ""
+	}
+	return addressOf(n.tenure.Holder)
+}
+
+// A holder of the lease is an address and, behind a #, the position that the node has reached.
+func addressOf(holder string) string {
+	address, _, _ := strings.Cut(holder, "#")
+	return strings.TrimSuffix(address, "/")
+}
+
+func positionOf(holder string) (uint64, bool) {
+	_, text, _ := strings.Cut(holder, "#")
+	position, err := strconv.ParseUint(text, 10, 64)
+	return position, err == nil
+}
+
+// tail is the reading of the events that other nodes append.
+type tail struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// end ends the reading and waits for its end.
+func (t *tail) end() {
+	if t != nil {
+		t.cancel()
+		<-t.ended
+	}
+}
+
+// over reports whether nothing is read any more.
+func (t *tail) over() bool {
+	if t == nil {
+		return true
+	}
+	select {
+	case <-t.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// follow begins to read what other nodes append, unless it does.
+func (n *node) follow() {
+	if !n.tail.over() || n.writer.refusal() != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &tail{cancel, make(chan struct{})}
+	n.tail = t
+	go func() {
+		defer close(t.ended)
+		defer cancel()
+		n.read(ctx)
+	}()
+}
+
+// read applies what other nodes append, until ctx ends or the log cannot be read.
+func (n *node) read(ctx context.Context) {
+	var batch []eventlog.Record
+	size := 0
+	for r, err := range n.log.Tail(ctx, n.live.position()+1) {
+		switch {
+		case errors.Is(err, eventlog.ErrCompacted):
+			n.writer.fail("this node is too far behind: restart it, so that it begins with a snapshot",
+				outage{err: err, final: true}, nil)
+			return
+		case errors.Is(err, eventlog.ErrDamaged):
+			n.writer.fail("the log cannot be followed", outage{err: err}, nil)
+			return
+		case err != nil:
+			n.logger.Debug("the log is not followed at present", "error", err)
+			return
+		}
+		batch = append(batch, r)
+		if size += len(r.Payload); len(batch) < groupEvents && size < groupBytes && r.Position < n.log.Stats().Last {
+			continue
+		}
+		records := batch
+		batch, size = nil, 0
+		if _, err := n.writer.submit(ctx, &command{do: func() error { return n.writer.follow(records) }}); err != nil {
+			n.logger.Debug("events of other nodes were not applied", "error", err)
+			return
+		}
+	}
+}
+
+// applied notes that events were applied.
+func (n *node) applied() {
+	next := make(chan struct{})
+	close(*n.moved.Swap(&next))
+}
+
+// reach waits until the events up to a position are applied.
+func (n *node) reach(ctx context.Context, position uint64) error {
+	for {
+		moved := *n.moved.Load() // before the position is read, so that no event is missed
+		if n.live.position() >= position {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// behind is what a node knows of how old its state is.
+type behind struct {
+	since time.Time // when it was at the end of the log
+	end   uint64    // a position that the log had then reached
+	asked time.Time // when; zero if the state has reached it
+}
+
+// note notes what the lease has said of the end of the log, as of the time when it was asked.
+func (n *node) note(asked time.Time, tenure eventlog.Tenure) {
+	end, ok := positionOf(tenure.Holder)
+	if tenure.Held {
+		end, ok = n.live.position(), n.writer.leads.Load()
+	}
+	if !ok {
+		return
+	}
+	at := n.live.position()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := &n.behind
+	b.reached(at)
+	if b.asked.IsZero() {
+		b.end, b.asked = end, asked
+		b.reached(at)
+	}
+}
+
+// reached notes that the state has reached a position.
+func (b *behind) reached(position uint64) {
+	if !b.asked.IsZero() && position >= b.end {
+		b.since, b.asked = b.asked, time.Time{}
+	}
+}
+
+// age returns how long ago the state had all events of the log.
+func (n *node) age() time.Duration {
+	at, now := n.live.position(), n.now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.behind.reached(at)
+	return max(now.Sub(n.behind.since), 0)
+}
+
+// stale returns an error if the state is older than the grace period.
+func (n *node) stale() error {
+	if n == nil {
+		return nil
+	}
+	if age := n.age(); age > n.Grace {
+		return fmt.Errorf("this node was at the end of the log %v ago: want at most %v", age.Round(time.Second),
+			n.Grace)
+	}
+	return nil
+}
