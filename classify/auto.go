@@ -295,15 +295,7 @@ func (a *autoFit) compare(recipes []recipe, on *comparedOn) ([]int, error) {
 
 // featureRecipes are the candidates that differ in their features and scales only.
 func (a *autoFit) featureRecipes(d Data) []recipe {
-	learner := "logistic"
-	switch {
-	case a.data.Task == Multiclass && (averageOf(a.opt.Measure).Of != nil || a.weights != nil):
-		learner = "softmax"
-	case a.data.Task == Multiclass:
-		learner = "softmax-balanced"
-	case isConcave(a.opt.Measure) && a.weights == nil:
-		learner = "logistic-balanced"
-	}
+	learner := a.firstLearner()
 	var out []recipe
 	for _, scale := range []string{scaleStandard, scaleMaxAbs, scaleNone} {
 		out = append(out, recipe{scale: scale, algorithm: learner, lambda: 1})
@@ -320,6 +312,20 @@ func (a *autoFit) featureRecipes(d Data) []recipe {
 		out = append(out, recipe{features: f, scale: scaleStandard, algorithm: learner, lambda: 1})
 	}
 	return out
+}
+
+// firstLearner is the algorithm that features are compared with: an optimum with the weights of the
+// labels that suit the measure.
+func (a *autoFit) firstLearner() string {
+	switch {
+	case a.data.Task == Multiclass && (averageOf(a.opt.Measure).Of != nil || a.weights != nil):
+		return "softmax"
+	case a.data.Task == Multiclass:
+		return "softmax-balanced"
+	case isConcave(a.opt.Measure) && a.weights == nil:
+		return "logistic-balanced"
+	}
+	return "logistic"
 }
 
 // productRecipes are the products of changed columns, the better change first, if products are
@@ -407,8 +413,10 @@ func isBatch(name string) bool {
 // usual is the algorithm that has the measure as its objective.
 func (a *autoFit) usual() string { return DefaultAlgorithm(a.data.Task, a.opt.Measure) }
 
-// complexity orders recipes: by their features, those with the same by their algorithm, that of the
-// measure first, and then by their scale, the standard one first.
+// complexity orders recipes: by their features, those with the same by their algorithm, that which
+// compares the features first, and then by their scale, the standard one first. An optimum of few
+// weights is the same after another draw of rows; the last step of an online learner is not, and the
+// less so the fewer rows there are.
 func (a *autoFit) complexity(r recipe) int {
 	n := 0
 	switch r.features.columns {
@@ -420,7 +428,7 @@ func (a *autoFit) complexity(r recipe) int {
 	if r.features.products {
 		n += 12
 	}
-	if r.algorithm != a.usual() {
+	if r.algorithm != a.firstLearner() {
 		n += 2
 	}
 	if r.scale != scaleStandard {
