@@ -415,8 +415,8 @@ func (a *autoFit) usual() string { return DefaultAlgorithm(a.data.Task, a.opt.Me
 
 // complexity orders recipes: by their features, those with the same by their algorithm, that which
 // compares the features first, and then by their scale, the standard one first. An optimum of few
-// weights is the same after another draw of rows; the last step of an online learner is not, and the
-// less so the fewer rows there are.
+// weights is the same after another draw of rows; the last step of an online learner is not, and
+// the less so the fewer rows there are.
 func (a *autoFit) complexity(r recipe) int {
 	n := 0
 	switch r.features.columns {

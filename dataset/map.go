@@ -28,7 +28,7 @@ func (s *Set) Map(dim int, f RowMap) (*Set, error) {
 	bytes, keeps := 0, true
 	rowErr := error(nil)
 	err := s.eachBlock(func(first int64, b *Block) {
-		out := mapBlock(b, f)
+		out := mapBlock(b, f, new(Block))
 		if rowErr == nil {
 			rowErr = checkMapped(out, first, dim)
 		}
@@ -54,10 +54,12 @@ func (s *Set) Map(dim int, f RowMap) (*Set, error) {
 	return &v, nil
 }
 
-// mapBlock returns a block with the rows of f.
-func mapBlock(b *Block, f RowMap) *Block {
-	out := &Block{FirstRow: b.FirstRow, Class: slices.Clone(b.Class), Weight: slices.Clone(b.Weight)}
-	out.Offset = append(make([]uint32, 0, b.Len()+1), 0)
+// mapBlock returns out with the rows of f, in its memory as far as that suffices.
+func mapBlock(b *Block, f RowMap, out *Block) *Block {
+	out.Reset()
+	out.FirstRow = b.FirstRow
+	out.Class, out.Weight = append(out.Class, b.Class...), append(out.Weight, b.Weight...)
+	out.Offset = append(slices.Grow(out.Offset, b.Len()+1), 0)
 	for i := range b.Len() {
 		index, value := b.Row(i)
 		out.Index, out.Value = f(index, value, out.Index, out.Value)
@@ -91,6 +93,5 @@ func (m mappedStore) load(i int, scratch *Block) (*Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	*scratch = *mapBlock(b, m.f)
-	return scratch, nil
+	return mapBlock(b, m.f, scratch), nil
 }
