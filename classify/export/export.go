@@ -2,10 +2,12 @@ package export
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/dataset"
 )
 
 // format is a way to write a model.
@@ -14,15 +16,17 @@ type format struct {
 	about string
 	// decides reports whether the format holds the decision, and so needs rows with one label.
 	decides bool
-	write   func(w io.Writer, m *classify.Model) error
+	// single says that other programs give it features of 32 bits.
+	single bool
+	write  func(w io.Writer, m *classify.Model) error
 }
 
 var formats = []format{
-	{"onnx", "a graph of one LinearClassifier (ai.onnx.ml 3)", true, writeONNX},
-	{"liblinear", "a model file of LIBLINEAR", true, writeLIBLINEAR},
-	{"vw", "a model file of Vowpal Wabbit, for two classes", true, writeVW},
-	{"sklearn", "JSON with classes, coef and intercept, for scikit-learn", true, writeSklearn},
-	{"card", "a model card in Markdown", false, writeCard},
+	{"onnx", "a graph of one LinearClassifier (ai.onnx.ml 3)", true, true, writeONNX},
+	{"liblinear", "a model file of LIBLINEAR", true, false, writeLIBLINEAR},
+	{"vw", "a model file of Vowpal Wabbit, for two classes", true, true, writeVW},
+	{"sklearn", "JSON with classes, coef and intercept, for scikit-learn", true, false, writeSklearn},
+	{"card", "a model card in Markdown", false, false, writeCard},
 }
 
 // Formats lists the names of the formats.
@@ -47,8 +51,10 @@ func About(name string) string {
 // mostCoefficients bounds the dense coefficients that formats other than the card hold.
 const mostCoefficients = 1 << 27
 
-// Write writes a valid model in a format of [Formats]. Models of rows with several labels, and
-// those with a Transform, have no other format than the card. An error is of code usage for another
+// Write writes a valid model in a format of [Formats]. The features are the numbers of the file: the
+// center of a numeric column, which reading subtracts, is in the intercept. Models of rows with
+// several labels, and those with a Transform, have no other format than the card, and onnx and vw,
+// whose features have 32 bits, hold no column with a center. An error is of code usage for another
 // format or such a model, or that of w. O(C·d).
 func Write(w io.Writer, name string, m *classify.Model) error {
 	for _, f := range formats {
@@ -68,9 +74,43 @@ func Write(w io.Writer, name string, m *classify.Model) error {
 				"%s lists all coefficients, and %d models of %d features have "+
 					"more than %d", name, len(m.Models), m.Dim(), mostCoefficients)
 		}
+		c, hashed := centered(m)
+		if f.decides && hashed != "" {
+			return noregret.Errorf(noregret.Usage, "format",
+				"%s holds weights of the numbers of the file; from those of column %q, whose features are hashed, "+
+					"training subtracts one of them: train without --bits", name, hashed)
+		}
+		if f.single && len(c) > 0 {
+			return noregret.Errorf(noregret.Usage, "format",
+				"%s takes numbers of 32 bits, which cannot tell those of column %q apart: they are near %v. "+
+					"Write sklearn or liblinear, or train on the column less that number",
+				name, m.FeatureName(c[0].feature), c[0].center)
+		}
 		return f.write(w, m)
 	}
 	return noregret.Errorf(noregret.Usage, "format", "%q, want %s", name, strings.Join(Formats(), ", "))
+}
+
+// center is what reading subtracts from a feature.
+type center struct {
+	feature uint32
+	center  float64
+}
+
+// centered lists the features of numeric columns from whose numbers reading subtracts a center, in
+// the order of the columns. The second result is the name of such a column whose feature has none.
+func centered(m *classify.Model) (out []center, hashed string) {
+	for _, c := range m.Schema.Columns {
+		if c.Kind != dataset.Numeric || c.Center == 0 {
+			continue
+		}
+		i := slices.Index(m.Schema.Features, c.Name)
+		if i < 0 {
+			return nil, c.Name
+		}
+		out = append(out, center{uint32(i), c.Center})
+	}
+	return out, ""
 }
 
 // linear is a decision for the class with the largest score, the first of equal ones, or with one
@@ -87,13 +127,18 @@ func linearOf(m *classify.Model) linear {
 	if m.Task == classify.Binary {
 		l.classes = []string{m.NegativeName(), m.Positive()}
 	}
+	centers, _ := centered(m)
 	for _, x := range m.Models {
 		dense := make([]float64, m.Dim())
 		for j, i := range x.Weights.Index {
 			dense[i] = x.Weights.Value[j]
 		}
 		l.coefficients = append(l.coefficients, dense)
-		l.intercepts = append(l.intercepts, x.Intercept-x.Threshold)
+		intercept := x.Intercept - x.Threshold
+		for _, c := range centers {
+			intercept -= float64(dense[c.feature] * c.center)
+		}
+		l.intercepts = append(l.intercepts, intercept)
 	}
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,12 @@ func trained(t testing.TB, labels []string, task classify.Task) *classify.Model 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return fitted(t, set, task)
+}
+
+// fitted returns a model of the set, with Platt's probabilities.
+func fitted(t testing.TB, set *dataset.Set, task classify.Task) *classify.Model {
+	t.Helper()
 	d, err := classify.NewData(set, task)
 	if err != nil {
 		t.Fatal(err)
@@ -302,6 +309,62 @@ func TestCard(t *testing.T) {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}
+	}
+}
+
+// TestNumbersOfTheFile exports a model of Unix seconds, from which reading subtracts the first one.
+func TestNumbersOfTheFile(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("at,x,y\n")
+	r := random.New(3, "seconds")
+	var rows [][]float64
+	for i := range 400 {
+		at, x := math.Floor(1.7e9+1e4*r.Float64()), stat.Normal(r)
+		rows = append(rows, []float64{at, x})
+		y := 0
+		if at+float64(2000*x) > 1.7e9+6000 {
+			y = 1
+		}
+		fmt.Fprintf(&b, "%.0f,%v,%d\n", rows[i][0], rows[i][1], y)
+	}
+	path := filepath.Join(t.TempDir(), "seconds.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt := dataset.Options{LabelColumn: "y"}
+	set, err := dataset.Load(t.Context(), []string{path}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fitted(t, set, classify.Binary)
+	if c := m.Schema.Columns[0]; c.Center == 0 {
+		t.Fatalf("nothing is subtracted from the column: %+v", c)
+	}
+	var out struct {
+		Coef      [][]float64
+		Intercept []float64
+	}
+	if err := json.Unmarshal(exported(t, "sklearn", m), &out); err != nil {
+		t.Fatal(err)
+	}
+	center := m.Schema.Columns[0].Center
+	for _, x := range rows {
+		got := out.Intercept[0] + out.Coef[0][0]*x[0] + out.Coef[0][1]*x[1]
+		read := []float32{float32(x[0] - center), float32(x[1])}
+		want := m.Classifier().Scores(nil, []uint32{0, 1}, read)[0]
+		if !(math.Abs(got-want) < 1e-5*(1+math.Abs(want))) {
+			t.Fatalf("%v: the score is %v, want %v", x, got, want)
+		}
+	}
+	for _, name := range []string{"onnx", "vw"} {
+		err := export.Write(&bytes.Buffer{}, name, m)
+		if err == nil || !strings.Contains(err.Error(), `"at"`) {
+			t.Errorf("%s: %v, want a refusal that names the column", name, err)
+		}
+	}
+	m.Schema.Features = nil
+	if err := export.Write(&bytes.Buffer{}, "sklearn", m); err == nil || !strings.Contains(err.Error(), "hashed") {
+		t.Errorf("hashed features: %v, want a refusal", err)
 	}
 }
 
