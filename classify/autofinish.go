@@ -50,17 +50,17 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 }
 
 // calibrated returns the calibrations by the cross-fitted scores of a recipe, nil if they cannot be
-// had.
+// had. Each row counts once: the scores are those of the first division.
 func (a *autoFit) calibrated(r recipe, on *comparedOn) []Calibration {
 	if a.opt.Calibration == CalibrationNone {
 		return nil
 	}
-	scores := on.results[r].scores
+	scores, repeats := on.results[r].scores[:on.rows], float64(on.division.repeats)
 	var out []Calibration
 	for k := range a.data.Task.outputs(len(a.data.Labels)) {
 		examples := make([]Scored, len(scores))
 		for i, z := range scores {
-			examples[i] = Scored{Score: z[k], Weight: on.weight[i], Positive: on.truth[i] == k}
+			examples[i] = Scored{Score: z[k], Weight: float64(repeats * on.weight[i]), Positive: on.truth[i] == k}
 		}
 		if a.data.Task == Binary {
 			return calibrationOf(examples, a.opt.Calibration, sourceCrossFitted)

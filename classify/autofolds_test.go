@@ -52,6 +52,12 @@ func TestAutoFewRows(t *testing.T) {
 	if m.Search == nil || m.Transform == nil || len(m.Transform.Products) == 0 {
 		t.Fatalf("14 rows of a class give %s with the features %+v", m.Algorithm, m.Transform)
 	}
+	// A row counts once in the curve, though three models have scored it.
+	curve := m.Calibration[0].Curve
+	if c := curve; c == nil || math.Abs(c.Positives[len(c.Positives)-1]-14) > 1e-6 ||
+		math.Abs(c.Negatives[len(c.Negatives)-1]-400) > 1e-6 || m.Calibration[0].Rows != 414 {
+		t.Errorf("the curve of 414 rows, 14 of them positive, is %+v", m.Calibration[0])
+	}
 	if m.Figures.Rows != 414 || m.Figures.Folds != 15 {
 		t.Errorf("figures are of %d rows and %d models, want 414 and 15", m.Figures.Rows, m.Figures.Folds)
 	}
@@ -176,5 +182,37 @@ func TestLastComparison(t *testing.T) {
 	}
 	if m.Calibration[0].Rows != m.Figures.Rows || m.Training.Passes > 40 {
 		t.Errorf("calibrated on %d rows, %d passes at the end", m.Calibration[0].Rows, m.Training.Passes)
+	}
+}
+
+// Where every row is predicted positive, precision is the share of positives among rows that are
+// drawn, whose variance is p(1-p)/n. A sample has as many rows of both labels, and weights that
+// make it behave like all rows.
+func TestStandardErrorOfShares(t *testing.T) {
+	d := fewRings(t, 600, 300)
+	part, err := d.sizes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &autoFit{ctx: context.Background(), data: d, opt: Options{Seed: 1, Measure: measure.FBeta{B: 1}}, part: part}
+	precision, err := Binary.Measure("precision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := a.draw(d, "test", 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := float64(part.Labels[0].Rows) / 900
+	for _, data := range []Data{d, sample} {
+		on, err := a.comparison(data, division{2, 1}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := a.counted(on, make([]int, len(on.row)))
+		got, want := a.standardError(precision, all, on), math.Sqrt(p*(1-p)/900)
+		if math.Abs(got/want-1) > 0.08 {
+			t.Errorf("%d rows: the standard error is %v, want %v", on.rows, got, want)
+		}
 	}
 }

@@ -320,8 +320,9 @@ func (a *autoFit) lowest(m measure.Objective, cells []float64) float64 {
 	return 0
 }
 
-// standardError is that of a measure of decisions by the delta method: the outcomes of the rows of
-// a label are multinomial, with half a row added to each outcome that the label can have.
+// standardError is that of a measure of decisions by the delta method, for rows that are drawn with
+// their labels: the outcomes of the rows of a label are multinomial, with half a row added to each
+// outcome that the label can have, and so are the numbers of rows of the labels.
 func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) float64 {
 	n := a.labels()
 	s := a.slopes(m, d.cells)
@@ -331,7 +332,7 @@ func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) 
 		rows[k] += 1 / float64(on.division.repeats)
 		weight[k] += on.weight[i]
 	}
-	variance := 0.0
+	within, between, sum, all := 0.0, 0.0, 0.0, 0.0
 	for k := range n {
 		if rows[k] == 0 || weight[k] == 0 {
 			continue
@@ -342,7 +343,18 @@ func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) 
 			mean += float64(p * s[k*n+j])
 			square += float64(p * s[k*n+j] * s[k*n+j])
 		}
-		variance += float64(weight[k] * weight[k] * max(0, square-float64(mean*mean)) / rows[k])
+		within += float64(weight[k] * weight[k] * max(0, square-float64(mean*mean)) / rows[k])
+		// A comparison on a part of the rows weighs the labels as all rows do.
+		count := rows[k]
+		if k < len(a.part.Labels) {
+			count = float64(a.part.Labels[k].Rows)
+		}
+		between += float64(weight[k] * weight[k] * mean * mean / count)
+		sum += float64(weight[k] * mean)
+		all += count
 	}
-	return math.Sqrt(variance)
+	if all == 0 {
+		return 0
+	}
+	return math.Sqrt(within + max(0, between-float64(sum*sum)/all))
 }

@@ -51,8 +51,8 @@ func About(name string) string {
 // mostCoefficients bounds the dense coefficients that formats other than the card hold.
 const mostCoefficients = 1 << 27
 
-// Write writes a valid model in a format of [Formats]. The features are the numbers of the file: the
-// center of a numeric column, which reading subtracts, is in the intercept. Models of rows with
+// Write writes a valid model in a format of [Formats]. The features are the numbers of the file:
+// the center of a numeric column, which reading subtracts, is in the intercept. Models of rows with
 // several labels, and those with a Transform, have no other format than the card, and onnx and vw,
 // whose features have 32 bits, hold no column with a center. An error is of code usage for another
 // format or such a model, or that of w. O(C·d).
