@@ -13,10 +13,12 @@ type svmParser struct {
 	dim    int64  // with a fixed schema: the number of features; else -1
 	sorter rowSorter
 	limit  int64  // the largest index that a line may use
+	most   int64  // the largest index that lines reads: of those that the schema has
 	last   []byte // the latest label token of the chunk; lastID is its local number
 	lastID uint16
 	maxBad int64
-	quick  bool // lines that are written in the usual way are parsed by lines
+	large  *ranges // of the chunk, for lines
+	quick  bool    // lines that are written in the usual way are parsed by lines
 }
 
 func newSVMParser(opt *Options) *svmParser {
@@ -34,6 +36,10 @@ func newSVMParser(opt *Options) *svmParser {
 		p.limit = maxIndex
 	default:
 		p.limit = int64(opt.MaxDim)
+	}
+	p.most = p.limit
+	if p.dim >= 0 {
+		p.most = min(p.most, p.dim+int64(p.shift)-1)
 	}
 	return p
 }

@@ -24,6 +24,9 @@ func (p *svmParser) lines(c *chunk, data []byte, end, i int, line int64) (int, i
 	room := n + (end-i)/4 + 1 // a value and its index take four bytes or more
 	index := slices.Grow(rows.Index, room-n)[:room]
 	value := slices.Grow(rows.Value, room-n)[:room]
+	start := unsafe.Pointer(unsafe.SliceData(data))
+	to, val := unsafe.Pointer(unsafe.SliceData(index)), unsafe.Pointer(unsafe.SliceData(value))
+	p.large = &r.large
 	labels := r.labels.len()
 	for i < end {
 		if data[i] == '\n' {
@@ -35,13 +38,16 @@ func (p *svmParser) lines(c *chunk, data []byte, end, i int, line int64) (int, i
 		if !ok {
 			break
 		}
-		next, count, top := p.row(r, data, from, index[n:], value[n:])
-		if next < 0 {
+		at, count, after := p.row(unsafe.Add(start, from), unsafe.Add(to, 4*n), unsafe.Add(val, 4*n))
+		if at == nil || int64(after) > p.most+1 {
 			break
 		}
-		i, n = next, n+count
+		if p.shift == 0 && after > 0 && isZeroIndex(data, from) {
+			r.sawZero = true
+		}
+		i, n = int(uintptr(at)-uintptr(start))+1, n+count
 		labels = r.labels.len()
-		r.maxSeen = max(r.maxSeen, top)
+		r.maxSeen = max(r.maxSeen, int64(after)-1-int64(p.shift))
 		if len(rows.Offset) == 0 {
 			rows.Offset = append(rows.Offset, 0)
 		}
@@ -56,6 +62,13 @@ func (p *svmParser) lines(c *chunk, data []byte, end, i int, line int64) (int, i
 	}
 	rows.Index, rows.Value = index[:n], value[:n]
 	return i, line
+}
+
+// isZeroIndex reports whether the token after the blanks at place i of data has the index 0.
+func isZeroIndex(data []byte, i int) bool {
+	for i = skipBlanks(data, i); data[i] == '0'; i++ {
+	}
+	return data[i] == ':'
 }
 
 // token reads the label at place i and returns the place after it. It returns i and false for
@@ -82,128 +95,150 @@ func (p *svmParser) token(r *result, data []byte, i int) (int, bool) {
 	return k, true
 }
 
-// row reads the index:value tokens from place i of data, behind the label, to the end of the line
-// into index and value, which have room for them. It returns the place of the next line, the number
-// of nonzeros and the largest feature, -1 if there is none; next is -1 if the line must be read in
-// another way.
+// row reads the index:value tokens from the place at behind a label to the end of the line into
+// index and value, which have room for them. It returns the place of the newline, the number of
+// nonzeros and the number after the largest index as written, p.shift if there is none; end is nil
+// if the line must be read in another way.
 //
-// Digits are read eight at a time. Branches decide how many digits an index has and whether a
-// number has a point, as a processor predicts them well: the numbers of a file look alike. Then the
-// place of a token does not wait for the digits of the last one.
-func (p *svmParser) row(r *result, data []byte, i int, index []uint32, value []float32) (next, n int, top int64) {
-	shift := int64(p.shift)
-	prev := shift - 1 // an index must exceed it
-	limit, zero := p.limit, false
-	if p.dim >= 0 {
-		limit = min(limit, p.dim+prev)
-	}
-	value = value[:len(index)]
-	start := unsafe.Pointer(unsafe.SliceData(data))
-	at := unsafe.Add(start, i)
-	w := word(at)
+// Branches decide how many digits an index has and what a value looks like, as a processor predicts
+// them well: the numbers of a file look alike. The sign and the number of digits of a value take
+// none. What ends a value is looked at with the token that follows.
+func (p *svmParser) row(at, index, value unsafe.Pointer) (end unsafe.Pointer, n int, least uint64) {
+	least = uint64(p.shift) // what the next index must be at least
 	for {
-		if byte(w) != ' ' || byte(w>>8)-'0' > 9 {
+		w := word(at)
+		var idx uint64
+		if x := uint32(w) ^ (' ' | '0'<<8 | '0'<<16 | ':'<<24); (x|(x+0x7f76767f))&0x80808080 == 0 {
+			idx = uint64(x * (1 + 10<<8) >> 16 & 0xff)
+			at = unsafe.Add(at, 4)
+		} else if x := uint32(w<<8) ^ (' '<<8 | '0'<<16 | ':'<<24); (x|(x+0x7f767f00))&0x80808000 == 0 {
+			idx = uint64(x >> 16 & 0xff)
+			at = unsafe.Add(at, 3)
+		} else {
+			if byte(w) == '\n' {
+				return at, n, least
+			}
+			if !isBlank(byte(w)) {
+				return nil, 0, 0
+			}
+			at = unsafe.Add(at, 1)
+			w = word(at)
 			for isBlank(byte(w)) {
 				at = unsafe.Add(at, 1)
 				w = word(at)
 			}
-			if byte(w) == '\n' {
-				r.sawZero = r.sawZero || zero
-				return int(uintptr(at)-uintptr(start)) + 1, n, prev - shift
-			}
-			if byte(w)-'0' > 9 {
-				return -1, 0, 0
-			}
-			at = unsafe.Add(at, -1)
-			w = word(at)
-		}
-		var idx int64
-		switch {
-		case byte(w>>16) == ':':
-			idx = int64(w >> 8 & 15)
-			at = unsafe.Add(at, 3)
-		case byte(w>>24) == ':' && byte(w>>16)-'0' <= 9:
-			idx = int64(w>>8&15*10 + w>>16&15)
-			at = unsafe.Add(at, 4)
-		default:
-			at = unsafe.Add(at, 1)
-			w = word(at)
-			m := notDigits(w)
-			k := bits.TrailingZeros64(m) >> 3
-			idx = int64(eightDigits(w & 0x0f0f0f0f0f0f0f0f << (64 - 8*k)))
-			at = unsafe.Add(at, k)
-			w = word(at)
+			w ^= zeros
+			m := notDigit(w)
 			if m == 0 {
-				for byte(w)-'0' <= 9 && idx <= maxIndex {
-					idx = idx*10 + int64(w&15)
-					at = unsafe.Add(at, 1)
-					w = word(at)
+				idx, at = longIndex(at)
+			} else {
+				k := bits.TrailingZeros64(m) // 7, and 8 for every digit
+				if k == 7 {
+					if byte(w) == '\n'^'0' {
+						return at, n, least
+					}
+					return nil, 0, 0
 				}
+				idx = eightDigits(w << ((71 - k) & 63))
+				at = unsafe.Add(at, k>>3)
 			}
-			if byte(w) != ':' {
-				return -1, 0, 0
+			if *(*byte)(at) != ':' {
+				return nil, 0, 0
 			}
 			at = unsafe.Add(at, 1)
 		}
-		if idx <= prev || idx > limit {
-			return -1, 0, 0
+		if idx < least {
+			return nil, 0, 0
 		}
-		prev = idx
-		if idx == 0 {
-			zero = true
-		}
+		least = idx + 1
 
-		from := at
-		w = word(at)
-		neg := (uint64(byte(w)^'-') - 1) >> 63 // 1 for a minus, which is cut off
-		w >>= 8 * neg & 63
-		at = unsafe.Add(at, neg+1)
-		plain := byte(w)-'0' <= 9
-		mant := w & 15
-		if plain && byte(w>>8)-'0' <= 9 {
-			at = unsafe.Add(at, -1)
-			w = word(at)
-			m := notDigits(w)
-			k := bits.TrailingZeros64(m) >> 3
-			plain = m != 0
-			mant = eightDigits(w & 0x0f0f0f0f0f0f0f0f << (64 - 8*k))
-			at = unsafe.Add(at, k)
-			w >>= uint(8*k-8) & 63
-		}
-		v := float64(int64(mant))
-		if byte(w>>8) == '.' {
-			w = word(unsafe.Add(at, 1))
-			m := notDigits(w)
-			// The digits are the first of eight, the others being zeros.
-			mant = mant*1e8 + eightDigits(w&0x0f0f0f0f0f0f0f0f&(((m-1)&^m)>>7))
-			at = unsafe.Add(at, 1+bits.TrailingZeros64(m)>>3)
-			v = float64(int64(mant)) / 1e8
-			plain = plain && m != 0
-		}
-		w = word(at)
-		if !plain || byte(w) != ' ' && byte(w) != '\n' && !isBlank(byte(w)) {
-			var size int
-			var ok bool
-			if v, size, ok = scanNumber(data[uintptr(from)-uintptr(start):]); !ok || !inFloat32(v) {
-				return -1, 0, 0
+		v := word(at)
+		neg := (v&0xff ^ '-' - 1) >> 63 // 1 for a minus
+		u := uint32(uint16(v >> (8 * neg & 63)))
+		var x uint32
+		if d := u ^ ('0' | '.'<<8); d <= 9 {
+			f := word(unsafe.Add(at, neg+2)) ^ zeros
+			m := notDigit(f)
+			if m == 0 {
+				goto rare
 			}
-			neg = math.Float64bits(v) >> 63
-			v = math.Abs(v)
-			at = unsafe.Add(from, size)
-			if w = word(at); byte(w) != '\n' && !isBlank(byte(w)) {
-				return -1, 0, 0
+			next := unsafe.Add(at, neg+2+uint64(bits.TrailingZeros64(m))>>3)
+			if *(*byte)(next) > ' ' { // an exponent
+				goto rare
 			}
+			at = next
+			mant := eightDigits(f&(((m-1)&^m)>>7)) + uint64(d)*1e8
+			x = math.Float32bits(float32(float64(int64(mant)) / 1e8))
+		} else if d := uint32(byte(u)) - '0'; d <= 9 && (u>>8 == ' ' || u>>8 == '\n') {
+			at = unsafe.Add(at, neg+1)
+			x = math.Float32bits(float32(int32(d)))
+		} else {
+			goto rare
 		}
-		if v >= centerFrom {
-			signed := v * (1 - 2*float64(neg))
-			r.large.add(idx, signed, signed)
+	store:
+		*(*uint32)(unsafe.Add(index, 4*n)) = uint32(idx) - p.shift
+		*(*uint32)(unsafe.Add(value, 4*n)) = x | uint32(neg)<<31
+		n += int(-x >> 31)
+		continue
+	rare:
+		var size int
+		if x, size = p.decimal(idx, at); size == 0 {
+			return nil, 0, 0
 		}
-		x := math.Float32bits(float32(v))
-		index[n] = uint32(idx - shift)
-		value[n] = math.Float32frombits(x | uint32(neg)<<31)
-		n += int((x | -x) >> 31)
+		at = unsafe.Add(at, size)
+		neg = uint64(x >> 31)
+		x &^= 1 << 31
+		goto store
 	}
 }
+
+// decimal reads the value of feature idx in any notation and returns its bits with its length,
+// which is 0 if it is none.
+func (p *svmParser) decimal(idx uint64, at unsafe.Pointer) (x uint32, size int) {
+	v, size := shortNumber(at)
+	if size == 0 || *(*byte)(unsafe.Add(at, size)) > ' ' {
+		token := printedAt(at)
+		var ok bool
+		if v, size, ok = scanNumber(token); !ok || size < len(token) || !inFloat32(v) {
+			return 0, 0
+		}
+	}
+	if c := *(*byte)(unsafe.Add(at, size)); c != '\n' && !isBlank(c) {
+		return 0, 0
+	}
+	if v >= centerFrom || v <= -centerFrom {
+		if int64(idx) > p.most {
+			return 0, 0
+		}
+		p.large.add(int64(idx), v, v)
+	}
+	return math.Float32bits(float32(v)), size
+}
+
+// printedAt returns the bytes at a place of padded text up to a blank or control character.
+func printedAt(at unsafe.Pointer) []byte {
+	n := 0
+	for *(*byte)(unsafe.Add(at, n)) > ' ' {
+		n++
+	}
+	return unsafe.Slice((*byte)(at), n)
+}
+
+// longIndex reads an index of more than seven digits and returns it with the place after it.
+func longIndex(at unsafe.Pointer) (uint64, unsafe.Pointer) {
+	idx := uint64(0)
+	for c := *(*byte)(at) - '0'; c <= 9 && idx <= maxIndex; c = *(*byte)(at) - '0' {
+		idx = idx*10 + uint64(c)
+		at = unsafe.Add(at, 1)
+	}
+	return idx, at
+}
+
+const zeros = 0x3030303030303030
+
+// notDigit has the highest bit of every byte set that is not a digit, up to the first, of eight
+// bytes without zeros: a digit is 0 to 9 there.
+func notDigit(w uint64) uint64 { return (w | (w + 0x7676767676767676)) & 0x8080808080808080 }
 
 // word returns the eight bytes at a place of padded text.
 func word(at unsafe.Pointer) uint64 { return binary.LittleEndian.Uint64((*[8]byte)(at)[:]) }

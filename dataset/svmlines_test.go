@@ -2,14 +2,20 @@ package dataset
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // parsed is what a svmlight parser makes of a text, with the errors as text.
@@ -177,6 +183,42 @@ func TestLinesErrors(t *testing.T) {
 			sameBoth(t, []byte(b.String()), opt)
 		}
 	}
+}
+
+// TestSharedLines parses real files in both ways.
+func TestSharedLines(t *testing.T) {
+	testsize.NoRace(t)
+	for _, name := range []string{
+		"ijcnn1/ijcnn1.libsvm.gz", "ijcnn1/ijcnn1.t.libsvm.gz", "a9a/a9a.libsvm.gz", "a9a/a9a.t.libsvm.gz",
+		"w8a/w8a.libsvm.gz", "phishing/phishing-first8404.libsvm.gz", "abalone-regression/abalone.libsvm.gz",
+	} {
+		text := unpacked(t, sharedFile(t, name))
+		for _, opt := range []Options{{}, {Base: BaseOne}} {
+			slow, quick := parseBy(t, text, opt, false), parseBy(t, text, opt, true)
+			if !reflect.DeepEqual(slow, quick) || len(quick.IndexBits) < 10_000 {
+				t.Errorf("%s: %d rows, quickly %d, or they differ", name, slow.Rows.Len(), quick.Rows.Len())
+			}
+		}
+	}
+}
+
+// unpacked returns the content of a gzip file.
+func unpacked(t testing.TB, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() // only read
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // FuzzLines compares the two ways of parsing.
