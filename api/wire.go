@@ -72,6 +72,22 @@ type Decisions struct {
 	Decisions []Decision `json:"decisions"`
 }
 
+// Node is the part of a process in a cluster, and how old its state is.
+type Node struct {
+	// Role is leads for the node that appends to the log, and alone for a service without others.
+	Role string `json:"role" enum:"leads,follows,alone"`
+	// Term is that of the cluster's lease, and Leader the address of the node that leads, if one is
+	// known. Address is this node's.
+	Term    uint64 `json:"term,omitempty"`
+	Leader  string `json:"leader,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Age is how many seconds ago the state had all events of the log.
+	Age float64 `json:"age" minimum:"0"`
+	// Position is that of the state, and End the latest one that the log is known to have.
+	Position uint64 `json:"position,omitempty"`
+	End      uint64 `json:"end,omitempty"`
+}
+
 // StateName identifies a state: its position in the log and its digest. Any two folds of the same
 // log agree on both.
 type StateName struct {

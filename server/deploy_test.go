@@ -110,7 +110,7 @@ func TestDeployedMetrics(t *testing.T) {
 	// What the others show already, and counters for a closer look.
 	spare := []string{
 		"noregret_clock_steps_total", "noregret_http_stream_duration_seconds", "noregret_items_total",
-		"noregret_snapshots_total",
+		"noregret_node_lag_events", "noregret_node_term", "noregret_snapshots_total",
 	}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if used[name] == slices.Contains(spare, name) {

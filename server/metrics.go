@@ -138,6 +138,7 @@ var publicMetrics = []string{
 	"noregret_alerts_failures_total", "noregret_alerts_dropped_total", "noregret_log_failed",
 	"noregret_log_failures_total", "noregret_log_reopens_total", "noregret_clock_step_seconds",
 	"noregret_clock_steps_total", "noregret_open_bytes_limit", "noregret_disk_bytes",
+	"noregret_node_leads", "noregret_node_term", "noregret_node_age_seconds",
 }
 
 // stateCollector collects gauges from the log and the state when metrics are requested.
@@ -225,7 +226,7 @@ func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 		exposureDesc, refusedDesc, strayDesc, waitingDesc, memoryDesc, residentDesc, spilledDesc,
 		connectionsDesc, turnedAwayDesc, clockStepDesc,
 		alertsDesc, unsentDesc, sentDesc, unableDesc, droppedDesc, loginsDesc,
-		clockStepsDesc, logBytesDesc, freeDesc, diskDesc, ageDesc,
+		clockStepsDesc, logBytesDesc, freeDesc, diskDesc, ageDesc, leadsDesc, termDesc, nodeAgeDesc, lagDesc,
 	} {
 		ch <- d
 	}
@@ -250,6 +251,7 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	to.gauge(clockStepDesc, ahead.Seconds())
 	to.counter(clockStepsDesc, float64(steps))
 	c.connections.collect(to)
+	c.writer.node.collect(to)
 	to.gauge(waitingDesc, float64(c.intake.waiting.Load()))
 	to.gauge(memoryDesc, float64(c.intake.memory+c.intake.disk))
 	if c.intake.pool != nil {

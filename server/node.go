@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -41,6 +40,7 @@ type node struct {
 	tenure eventlog.Tenure // the latest one
 	at     time.Time       // of its
 	behind behind
+	last   uint64 // the latest position that the log is known to have
 }
 
 // errFollows is the error of what only the node that leads does.
@@ -285,59 +285,4 @@ func (n *node) reach(ctx context.Context, position uint64) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// behind is what a node knows of how old its state is.
-type behind struct {
-	since time.Time // when it was at the end of the log
-	end   uint64    // a position that the log had then reached
-	asked time.Time // when; zero if the state has reached it
-}
-
-// note notes what the lease has said of the end of the log, as of the time when it was asked.
-func (n *node) note(asked time.Time, tenure eventlog.Tenure) {
-	end, ok := positionOf(tenure.Holder)
-	if tenure.Held {
-		end, ok = n.live.position(), n.writer.leads.Load()
-	}
-	if !ok {
-		return
-	}
-	at := n.live.position()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	b := &n.behind
-	b.reached(at)
-	if b.asked.IsZero() {
-		b.end, b.asked = end, asked
-		b.reached(at)
-	}
-}
-
-// reached notes that the state has reached a position.
-func (b *behind) reached(position uint64) {
-	if !b.asked.IsZero() && position >= b.end {
-		b.since, b.asked = b.asked, time.Time{}
-	}
-}
-
-// age returns how long ago the state had all events of the log.
-func (n *node) age() time.Duration {
-	at, now := n.live.position(), n.now()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.behind.reached(at)
-	return max(now.Sub(n.behind.since), 0)
-}
-
-// stale returns an error if the state is older than the grace period.
-func (n *node) stale() error {
-	if n == nil {
-		return nil
-	}
-	if age := n.age(); age > n.Grace {
-		return fmt.Errorf("this node was at the end of the log %v ago: want at most %v", age.Round(time.Second),
-			n.Grace)
-	}
-	return nil
 }

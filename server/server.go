@@ -245,8 +245,10 @@ func (s *Server) newRouter(signer *policy.Signer, proxies access.Proxies, origin
 		metrics: s.metrics, policies: s.policies, tokens: s.tokens, private: s.writer.privacy.any,
 		writer: s.writer, draining: s.stop,
 	}
+	nodes := &nodeAPI{node: s.node, tokens: s.tokens}
 	return newRouter(m, d, slices.Concat([]web.Route(nil), experiments.routes(), decisions.routes(), feedback.routes(),
-		ranks.Routes(), log.routes(), backups.routes(), audits.routes(), alerts.routes(), operations.routes()))
+		ranks.Routes(), log.routes(), backups.routes(), audits.routes(), alerts.routes(), nodes.routes(),
+		operations.routes()))
 }
 
 // signer returns the signer with the configured keys, or with those in the data directory, which it
