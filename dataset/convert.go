@@ -21,14 +21,14 @@ func (in *input) convert() error {
 	switch {
 	case isJSONArray(head):
 		in.written = "JSON array"
-		in.r = bufio.NewReaderSize(&arrayReader{in: in.r, name: in.name, line: 1}, peekBytes)
+		in.buffer(&arrayReader{in: in.r, name: in.name, line: 1})
 	case isARFF(head):
 		a := &arffReader{in: in.r, name: in.name}
 		if err := a.readHeader(); err != nil {
 			return err
 		}
 		in.nominal, in.written = a.nominalNames(), "ARFF"
-		in.r = bufio.NewReaderSize(a, peekBytes)
+		in.buffer(a)
 	}
 	return nil
 }

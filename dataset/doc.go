@@ -64,8 +64,8 @@
 //
 // # Memory
 //
-// A stream holds workers+2 pieces of 1 MiB of text and their parsed rows, about 5 MiB per piece. A
-// loaded set holds at most Options.MemoryLimit of rows, a shuffle Options.WindowBytes and 8 bytes
+// A stream holds workers+2 pieces of 256 KiB of text and their parsed rows, about 1 MiB per piece.
+// A loaded set holds at most Options.MemoryLimit of rows, a shuffle Options.WindowBytes and 8 bytes
 // per row of the window, a view one bit per row of its parent. In addition, a CSV or JSON lines
 // input needs its dictionary of names, and an IDX input one byte per row for the labels. The length
 // of the input does not matter.

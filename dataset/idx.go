@@ -165,7 +165,7 @@ func readIDXHeader(in *input) (dims []uint32, head []byte, err error) {
 // full reads exactly len(b) bytes.
 func (in *input) full(b []byte) error {
 	for n := 0; n < len(b); {
-		m, err := in.r.Read(b[n:])
+		m, err := in.Read(b[n:])
 		if n += m; n == len(b) {
 			return nil
 		}

@@ -33,6 +33,8 @@ type input struct {
 	name   string
 	file   *os.File // nil for standard input
 	r      *bufio.Reader
+	from   io.Reader // what r reads from
+	failed bool      // r has met the end or an error, which its next reads return
 	unpack io.Closer // the decompressor, or nil
 	packed bool      // compressed
 	live   bool      // standard input or a pipe: it may be written while it is read
@@ -113,8 +115,21 @@ func (in *input) decompress() error {
 		}
 		in.unpack, r = closeFunc(z.Close), z
 	}
-	in.r = bufio.NewReaderSize(r, peekBytes)
+	in.buffer(r)
 	return nil
+}
+
+// buffer sets the reader of the input.
+func (in *input) buffer(r io.Reader) {
+	in.r, in.from, in.failed = bufio.NewReaderSize(r, peekBytes), r, false
+}
+
+// Read implements [io.Reader]. Bytes that were not peeked at are not copied by way of a buffer.
+func (in *input) Read(p []byte) (int, error) {
+	if in.failed || in.r.Buffered() > 0 {
+		return in.r.Read(p)
+	}
+	return in.from.Read(p)
 }
 
 // isBzip2 reports whether the first bytes are those of bzip2: of a file with blocks, or an empty
@@ -138,11 +153,13 @@ func (in *input) peek(enough func(head []byte) bool) (head []byte, whole bool) {
 			return head, false
 		}
 		if _, err := in.r.Peek(len(head) + 1); err != nil {
+			in.failed = true
 			head, _ = in.r.Peek(in.r.Buffered())
 			return head, errors.Is(err, io.EOF)
 		}
 	}
 	head, err := in.r.Peek(peekBytes)
+	in.failed = err != nil
 	return head, errors.Is(err, io.EOF)
 }
 

@@ -78,8 +78,9 @@ func (k *keeper) keep(s *Stream) (*Set, error) {
 	}
 	var b Block
 	part := sharer{share: k.opt.Share}
+	r := evenReader{from: s}
 	for {
-		if err := s.Next(&b); err != nil {
+		if err := r.next(&b); err != nil {
 			if !errors.Is(err, io.EOF) {
 				return nil, err
 			}
@@ -106,6 +107,37 @@ func (k *keeper) keep(s *Stream) (*Set, error) {
 		}
 	}
 	return k.finish(info, shift)
+}
+
+// evenReader divides the rows of a stream into blocks whose borders depend on the rows alone.
+type evenReader struct {
+	from *Stream
+	in   Block // the rows from the number row on are to be delivered
+	row  int
+	rows int64 // delivered so far
+	err  error
+}
+
+// next is the method Next of [Reader]. A cache keeps its blocks.
+func (r *evenReader) next(b *Block) error {
+	if r.from.cache != nil {
+		return r.from.Next(b)
+	}
+	b.Reset()
+	b.FirstRow = r.rows
+	for r.err == nil {
+		n := b.fitting(&r.in, r.row, r.in.Len())
+		b.appendRows(&r.in, r.row, r.row+n)
+		if r.row += n; r.row < r.in.Len() {
+			break // b is full
+		}
+		r.row, r.err = 0, r.from.Next(&r.in)
+	}
+	r.rows += int64(b.Len())
+	if b.Len() == 0 {
+		return r.err
+	}
+	return nil
 }
 
 // add stores one block.

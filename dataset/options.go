@@ -140,14 +140,14 @@ type Options struct {
 	Share       Share  // Load: the rows to keep; the zero Share keeps all
 	CachePath   string // Load: also keep the binary cache under this path, written atomically
 
-	// Progress, if not nil, is called after every piece of the input (about 1 MiB of text) by the
+	// Progress, if not nil, is called after every piece of the input (about 256 KiB of text) by the
 	// goroutine that calls Next or Load, with the bytes read of the stored (compressed) inputs,
 	// their total or -1 if it is unknown, and the rows so far.
 	Progress func(bytesRead, bytesTotal, rows int64)
 
 	Stdin io.Reader // what the input "-" reads; nil: os.Stdin
 
-	chunkBytes int   // size of the pieces of text that are parsed in parallel; 0: 1 MiB
+	chunkBytes int   // size of the pieces of text that are parsed in parallel; 0: 256 KiB
 	lineLimit  int   // longest line; 0: 64 MiB
 	asked      asked // options as given, before defaults
 	lateBase   bool  // keep indices as written: Load determines the base at the end
@@ -163,7 +163,7 @@ type asked struct {
 }
 
 const (
-	defaultChunk  = 1 << 20
+	defaultChunk  = 256 << 10
 	defaultLine   = 64 << 20
 	defaultMemory = 64 << 20
 	defaultWindow = 32 << 20

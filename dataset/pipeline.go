@@ -41,8 +41,6 @@ type pipeline struct {
 	jobs   chan *chunk // filled chunks, for any worker
 	order  chan *chunk // the same chunks in the order of the input, for the consumer
 	wg     sync.WaitGroup
-	head   *chunk // taken from order by ready
-	parsed bool   // head has its result
 }
 
 func startPipeline(ctx context.Context, src source, newParser func() parser, workers int) *pipeline {
@@ -99,42 +97,18 @@ func (p *pipeline) read(src source) {
 	}
 }
 
-// ready reports whether next would return without waiting.
-func (p *pipeline) ready() bool {
-	if p.head == nil {
-		select {
-		case p.head = <-p.order:
-		default:
-			return false
-		}
-	}
-	if !p.parsed {
-		select {
-		case <-p.head.done:
-			p.parsed = true
-		default:
-		}
-	}
-	return p.parsed
-}
-
 // next returns the next chunk in the order of the input, parsed.
 func (p *pipeline) next() (*chunk, error) {
-	c, parsed := p.head, p.parsed
-	p.head, p.parsed = nil, false
-	if c == nil {
-		select {
-		case <-p.ctx.Done():
-			return nil, p.ctx.Err()
-		case c = <-p.order:
-		}
+	var c *chunk
+	select {
+	case <-p.ctx.Done():
+		return nil, p.ctx.Err()
+	case c = <-p.order:
 	}
-	if !parsed {
-		select {
-		case <-p.ctx.Done():
-			return nil, p.ctx.Err()
-		case <-c.done:
-		}
+	select {
+	case <-p.ctx.Done():
+		return nil, p.ctx.Err()
+	case <-c.done:
 	}
 	if err := p.ctx.Err(); err != nil { // the worker may have skipped the chunk
 		return nil, err

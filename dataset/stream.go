@@ -19,17 +19,14 @@ type Stream struct {
 	info  Info
 	total int64 // bytes of the stored inputs, -1 when unknown
 	stdin bool
-	live  bool // rows are delivered as they arrive, in blocks of any size
 
 	pipe   *pipeline
 	cache  *cacheStream // instead of pipe when the input is a cache
 	digest hash.Hash
-	cur    *chunk // the chunk whose rows are being delivered
-	row    int    // the next row of cur
 	nulls  Nulls
 	census censuses // without a schema: of each column or key
 	large  ranges   // svmlight without a schema: of features with large values
-	err    error    // what Next returns after the rows of cur
+	err    error    // what Next returns from now on
 	closed bool
 
 	schema  Schema // Dim and Features grow
@@ -44,9 +41,10 @@ type Stream struct {
 
 // Open starts to read the inputs (file names, or "-" for standard input; several are one data set)
 // once, in order. Rows come in bounded blocks, so memory does not depend on the length of the
-// input: about 4 MiB per worker. Parsing runs on opt.Workers goroutines; the rows, their order and
-// all numbers do not depend on their number. Rows of standard input or a pipe are delivered as they
-// arrive: the division into blocks then depends on the writer, the rows do not.
+// input: about 1 MiB per worker. Parsing runs on opt.Workers goroutines; the rows, their order and
+// all numbers do not depend on their number. A block has the rows of a piece of text of some size;
+// rows of standard input or a pipe are delivered as they arrive, in blocks that depend on the
+// writer.
 //
 // Wrong options are [noregret.Usage] errors, a missing file is [noregret.NotFound], and faults in
 // the data are [noregret.BadInput] with "file:line" as their place; those of a line come from
@@ -71,7 +69,6 @@ func Open(ctx context.Context, inputs []string, opt Options) (*Stream, error) {
 		opt: opt, total: total, digest: newDigest(opt),
 		byLabel: map[string]uint16{}, byName: map[string]uint32{},
 		stdin: slices.Contains(inputs, stdinName),
-		live:  total < 0 && !opt.lateBase,
 	}
 	s.info.Inputs = slices.Clone(inputs)
 	if err := s.start(ctx, in, inputs); err != nil {
@@ -195,53 +192,44 @@ func (s *Stream) fixedNames() map[string]uint32 {
 }
 
 // Next implements [Reader]. It delivers the rows before a fault first; then it returns the error,
-// and the same error from then on.
+// and the same error from then on. A block has the rows of one piece of the input: they are not
+// copied, b and the piece exchange their memory.
 func (s *Stream) Next(b *Block) error {
 	b.Reset()
 	if s.closed {
 		return noregret.Errorf(noregret.Usage, "", "the stream is closed")
 	}
-	b.FirstRow = s.info.Rows
+	first := s.info.Rows
+	b.FirstRow = first
 	if s.cache != nil {
 		return s.cache.next(s, b)
 	}
-	for {
-		if s.cur != nil {
-			rows := &s.cur.rows
-			n := b.fitting(rows, s.row, rows.Len())
-			b.appendRows(rows, s.row, s.row+n)
-			s.row += n
-			if s.row < rows.Len() {
-				break
-			}
-			s.finishChunk()
-		}
-		if s.err != nil || s.live && b.Len() > 0 && !s.pipe.ready() {
-			break
-		}
-		if err := s.fetch(); err != nil {
+	for s.err == nil {
+		c, err := s.fetch()
+		if err != nil {
 			s.err = err
 		}
+		if c == nil {
+			break
+		}
+		*b, c.rows = c.rows, *b
+		b.FirstRow = first
+		s.info.count(b)
+		read := c.read
+		s.pipe.release(c)
+		if s.opt.Progress != nil {
+			s.opt.Progress(read, s.total, s.info.Rows)
+		}
+		if b.Len() > 0 {
+			return nil
+		}
 	}
-	if b.Len() == 0 {
-		return s.err
-	}
-	s.info.count(b)
-	return nil
+	return s.err
 }
 
-// finishChunk releases a used chunk and reports the progress.
-func (s *Stream) finishChunk() {
-	read := s.cur.read
-	s.pipe.release(s.cur)
-	s.cur = nil
-	if s.opt.Progress != nil {
-		s.opt.Progress(read, s.total, s.info.Rows)
-	}
-}
-
-// fetch takes the next chunk and maps its local numbers to those of the whole set.
-func (s *Stream) fetch() error {
+// fetch takes the next chunk and maps its local numbers to those of the whole set. With an error it
+// may return the rows before the fault.
+func (s *Stream) fetch() (*chunk, error) {
 	c, err := s.pipe.next()
 	if err != nil {
 		if err == io.EOF {
@@ -249,25 +237,23 @@ func (s *Stream) fetch() error {
 				s.info.Digest = "sha256:" + hex.EncodeToString(s.digest.Sum(nil))
 			}
 			if bad := s.checkColumns(); bad != nil {
-				return bad
+				return nil, bad
 			}
 		}
-		return err
+		return nil, err
 	}
-	s.cur, s.row = c, 0
 	s.count(c)
-	s.countBadLines(c)
+	fault := s.countBadLines(c)
 	s.nulls.add(c.nulls)
 	if err := s.mapLabels(c); err != nil {
-		c.rows.Reset()
-		return err
+		return nil, err
 	}
 	if err := s.mapFeatures(c); err != nil {
-		return err
+		return nil, err
 	}
 	s.sawZero = s.sawZero || c.sawZero
 	s.info.IgnoredFeatures += c.ignored
-	return nil
+	return c, fault
 }
 
 // count adds the census of a chunk. Columns of a further file may come in another order.
@@ -315,19 +301,19 @@ func (s *Stream) checkColumns() error {
 }
 
 // countBadLines counts the chunk's bad lines. It drops the rows after the first line that exceeds
-// the limit.
-func (s *Stream) countBadLines(c *chunk) {
+// the limit and returns the error of that line.
+func (s *Stream) countBadLines(c *chunk) error {
 	for _, bad := range c.bad {
 		if s.info.BadLines+bad.lines > s.opt.MaxBadLines {
 			c.truncate(bad.row)
-			s.err = bad.err
-			return
+			return bad.err
 		}
 		s.info.BadLines += bad.lines
 		if len(s.info.FirstBad) < maxFirstBad {
 			s.info.FirstBad = append(s.info.FirstBad, bad.err)
 		}
 	}
+	return nil
 }
 
 // mapLabels replaces the chunk's label numbers by classes.
@@ -403,19 +389,17 @@ func (s *Stream) mapFeatures(c *chunk) error {
 }
 
 // tooManyFeatures returns the error for name i of a chunk, which exceeds the limit on features, at
-// the place of its first row. It drops the rows of the chunk.
+// the place of its first row.
 func (s *Stream) tooManyFeatures(c *chunk, i int) error {
 	row := -1
 	if at := slices.Index(c.rows.Index, c.direct+uint32(i)); at >= 0 {
 		row, _ = slices.BinarySearch(c.rows.Offset, uint32(at)+1)
 		row--
 	}
-	err := noregret.BadInputf(c.placeOf(row),
+	return noregret.BadInputf(c.placeOf(row),
 		"feature %s: there are more than %d features; leave a column of names out (--ignore-columns), hash features "+
 			"(--bits) or raise the largest dimension (--max-dim)",
 		quote(c.feats.at(i)), s.opt.MaxDim)
-	c.rows.Reset()
-	return err
 }
 
 // LabelPlace returns the place of the first row with the label of a class as "file:line", or the

@@ -169,7 +169,7 @@ func (s *textSource) readUpTo(buf []byte, size int, some bool) ([]byte, error) {
 	if some {
 		least = 1
 	}
-	n, err := io.ReadAtLeast(s.cur.r, buf[have:size], least)
+	n, err := io.ReadAtLeast(s.cur, buf[have:size], least)
 	buf = buf[:have+n]
 	_, _ = s.digest.Write(buf[have:])
 	switch {
