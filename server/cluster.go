@@ -24,6 +24,8 @@ type Cluster struct {
 	Grace time.Duration
 	// Transport sends requests to the node that leads. Nil means [http.DefaultTransport].
 	Transport http.RoundTripper
+
+	knows, raise int // versions of the rules, of tests
 }
 
 // DefaultCluster returns the defaults: a node looks at the lease, which lasts two seconds,

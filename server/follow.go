@@ -37,7 +37,7 @@ func (w *writer) lead(term uint64) error {
 			return noregret.Errorf(noregret.Internal, "clock", "%w, by %v: want at most %v; set the clocks of "+
 				"the nodes", errAhead, off.Round(time.Millisecond), mostAhead)
 		}
-		e, err := w.node.leads(term, w.time())
+		e, err := w.node.leads(w.live.state, term, w.time())
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,9 @@ func (w *writer) catchUpWith() error {
 	}
 	err := w.catchUp()
 	if err != nil {
-		w.fail(logFailed, outage{err: err, defect: errors.Is(err, errDefect), final: errors.Is(err, errLost)}, nil)
+		w.fail(logFailed, outage{
+			err: err, defect: errors.Is(err, errDefect), final: errors.Is(err, errLost) || isMisfit(err),
+		}, nil)
 		return err
 	}
 	w.live.notify()
@@ -109,14 +111,3 @@ func (w *writer) fenced() {
 			"position", w.live.state.Position())
 	}
 }
-
-// leads returns the event with which a node begins to lead.
-func (n *node) leads(term uint64, now int64) (experiment.Event, error) {
-	key, digests := n.signer.KeyDigests()
-	return experiment.NewEvent(experiment.KindLeads, now, experiment.LeadsEvent{
-		Term: term, Address: n.Address, Protocol: protocol, Keys: digests, Key: key,
-	})
-}
-
-// protocol is the version of the rules for several nodes that this program follows.
-const protocol = 1

@@ -26,8 +26,9 @@ func loadKeys(path string, create bool) (*policy.Keys, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		if !create {
 			return nil, noregret.Errorf(noregret.NotFound, path,
-				"the keys are missing, but the log has events: restore the file, as feedback for earlier decisions "+
-					"is refused without it; --new-keys (Config.NewKeys) makes new keys nevertheless")
+				"the keys are missing, but the log has events: restore the file, or copy that of another node, as "+
+					"feedback for earlier decisions is refused without it; "+
+					"--new-keys (Config.NewKeys) makes new keys nevertheless")
 		}
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // never fails

@@ -28,11 +28,12 @@ type node struct {
 	// led is called when the node has begun to lead.
 	led func()
 
-	looking sync.Mutex // held by look
-	ended   bool       // only look uses it
-	term    uint64     // with which it leads, or has led; only look uses it
-	wait    time.Time  // until then it does not ask for the lease; only look uses it
-	tail    *tail      // that it follows, nil for none; only look uses it
+	protocol int        // the version of the rules that it knows
+	looking  sync.Mutex // held by look
+	ended    bool       // only look uses it
+	term     uint64     // with which it leads, or has led; only look uses it
+	wait     time.Time  // until then it does not ask for the lease; only look uses it
+	tail     *tail      // that it follows, nil for none; only look uses it
 
 	moved atomic.Pointer[chan struct{}] // closed when the next event is applied
 
@@ -55,6 +56,7 @@ func newNode(c *Config, log eventlog.Log, live *liveState, w *writer, signer *po
 		Cluster: c.Cluster, log: log, live: live, writer: w, signer: signer, now: c.Now, logger: c.Logger,
 	}
 	n.behind.since = c.Now()
+	n.protocol = max(protocol, n.knows)
 	first := make(chan struct{})
 	n.moved.Store(&first)
 	return n

@@ -103,7 +103,8 @@ func (r *recovery) opened(err error) {
 		return
 	}
 	r.current.defect = errors.Is(err, errDefect)
-	r.current.final = r.attempts >= mostReopens || errors.Is(err, errMissing) || errors.Is(err, errLost)
+	r.current.final = r.attempts >= mostReopens || errors.Is(err, errMissing) || errors.Is(err, errLost) ||
+		isMisfit(err)
 }
 
 // hopeless reports whether the process should be restarted: its log has failed for long, and
@@ -117,7 +118,11 @@ func (r *recovery) hopeless() bool {
 // nothing watches /livez, but a process that ends with an error is started again. It goes on while
 // the log's directory is gone, as the next process would begin a new log.
 func (r *recovery) end() error {
-	if o := r.outage(); r.hopeless() && !errors.Is(o.err, eventlog.ErrGone) {
+	o := r.outage()
+	if o != nil && isMisfit(o.err) {
+		return o.err
+	}
+	if r.hopeless() && !errors.Is(o.err, eventlog.ErrGone) {
 		return noregret.Errorf(noregret.Internal, "log", "failed, and could not be opened again: %w", o.err)
 	}
 	return nil
@@ -178,8 +183,11 @@ func (w *writer) catchUp() error {
 		_, what, err := w.apply(first, events)
 		if err != nil {
 			w.logger.Error(what, "error", err)
-			if isLost(err) {
+			switch {
+			case isLost(err):
 				return errLost
+			case isMisfit(err):
+				return err
 			}
 			return errDefect
 		}

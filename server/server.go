@@ -170,6 +170,12 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log eventlog.Lo
 	if c.Cluster != nil {
 		s.node = newNode(&c, log, s.live, s.writer, signer)
 		s.writer.node = s.node
+		s.writer.digests = newComparison(c.SnapshotEvery, func(err error) {
+			s.writer.fail(stateDiffers, outage{err: err, defect: true}, nil)
+		})
+		if err := s.node.check(&c, state); err != nil {
+			return nil, errors.Join(err, closeRoom(&c, pool))
+		}
 	}
 	if state.Position() > snapshot {
 		// After a crash the next event begins a snapshot.
@@ -304,6 +310,9 @@ func (s *Server) Close() error {
 		s.writer.close()
 		s.background.Wait()
 		s.writer.snapshots.running.Wait()
+		if s.writer.digests != nil {
+			s.writer.digests.running.Wait()
+		}
 		s.alerts.finish()
 		var err error
 		if leads && s.writer.err() == nil {

@@ -63,6 +63,7 @@ type writer struct {
 	logger    *slog.Logger
 	refused   map[string]string // by experiment, why its last due event was refused
 	node      *node             // nil for a service that is alone
+	digests   *comparison       // of a node
 	leads     atomic.Bool       // only then it appends: always, if it is alone
 	latest    int64             // the time of the last event applied
 
@@ -225,6 +226,7 @@ func (w *writer) commit(group []*command) {
 		c.answer(outcomes[at:at+len(c.events)], nil)
 		at += len(c.events)
 	}
+	added += w.compare()
 	if added > 0 {
 		w.snapshots.maintain(w.live.state, int64(added))
 	}
@@ -315,8 +317,8 @@ func (w *writer) store(group []*command) (outcomes []experiment.Outcome, ok bool
 func (w *writer) fold(first uint64, events []experiment.Event) ([]experiment.Outcome, error) {
 	outcomes, what, err := w.apply(first, events)
 	if err != nil {
-		lost := isLost(err)
-		w.fail(what, outage{err: err, defect: !lost, final: lost}, nil)
+		final := isLost(err) || isMisfit(err)
+		w.fail(what, outage{err: err, defect: !final, final: final}, nil)
 		return nil, w.refusal()
 	}
 	if slices.ContainsFunc(events, func(e experiment.Event) bool { return !experiment.IsHidden(e.Kind) }) {
@@ -343,6 +345,11 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 	renewed, names := map[string]bool{}, map[string]bool{}
 	out = make([]experiment.Outcome, len(events))
 	for i, e := range events {
+		if w.node != nil && e.Kind == experiment.KindLeads {
+			if err := w.node.admit(e); err != nil {
+				return nil, misfits, err
+			}
+		}
 		if out[i], err = w.live.state.Apply(first+uint64(i), e); err != nil {
 			if isLost(err) {
 				return nil, unitsLost, err
@@ -356,6 +363,11 @@ func (w *writer) apply(first uint64, events []experiment.Event) (out []experimen
 		w.latest = e.Time
 		if e.Kind == experiment.KindPrivacy && out[i].Err == nil {
 			w.privacy.learn(out[i].Experiment)
+		}
+		if w.node != nil && e.Kind == experiment.KindDigest {
+			if err := w.mark(e); err != nil {
+				return nil, "the state cannot be written", err
+			}
 		}
 	}
 	for name := range names {
