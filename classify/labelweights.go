@@ -19,10 +19,16 @@ type LabelWeights struct {
 	// the weight of its rows that are trained on, W of all these, and C the number of labels. It
 	// excludes Of.
 	Balanced bool
-	// Of are the weights by label, finite and above 0; labels that are not in it weigh 1. Of
+	// Of are the weights by label, from 1e-9 to 1e9; labels that are not in it weigh 1. Of
 	// several negative labels of Binary data none has a weight of its own.
 	Of map[string]float64
 }
+
+// wantLabelWeight says what isLabelWeight takes: a weight of 1e300 is no weight but the end of the
+// other labels, and of the arithmetic.
+const wantLabelWeight = "a number from 1e-9 to 1e9"
+
+func isLabelWeight(v float64) bool { return v >= 1e-9 && v <= 1e9 }
 
 // given reports whether labels weigh differently.
 func (w LabelWeights) given() bool { return w.Balanced || len(w.Of) > 0 }
@@ -33,8 +39,9 @@ func (w LabelWeights) check() error {
 		return usage("class weight: balanced excludes weights by label")
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(w.Of), compareLabels) {
-		if v := w.Of[name]; !aboveZero(v) || name == "" || strings.Contains(name, ",") {
-			return usage("class weight %v of the label %q, want %s for a label without a comma", v, name, wantPositive)
+		if v := w.Of[name]; !isLabelWeight(v) || name == "" || strings.Contains(name, ",") {
+			return usage("class weight %v of the label %q, want %s for a label without a comma", v, name,
+				wantLabelWeight)
 		}
 	}
 	return nil
@@ -175,9 +182,9 @@ func (f weightsFlag) Set(text string) error {
 			}
 			name := one[:at]
 			v, err := strconv.ParseFloat(one[at+1:], 64)
-			if err != nil || !aboveZero(v) {
+			if err != nil || !isLabelWeight(v) {
 				return errors.New("the weight of the label " + strconv.Quote(name) + " is " + one[at+1:] + ", want " +
-					wantPositive)
+					wantLabelWeight)
 			}
 			for other := range w.Of {
 				if other == name || sameNumber(other, name) {

@@ -198,7 +198,7 @@ func TestLabelWeightsAreRefused(t *testing.T) {
 		want      string
 	}{
 		{"logistic", by("yes", 2), `2 of the label "yes": want a label among ["0" "1"]`},
-		{"logistic", by("1", 0), `0 of the label "1", want a finite number above 0`},
+		{"logistic", by("1", 0), `0 of the label "1", want a number from 1e-9 to 1e9`},
 		{"logistic", by("1", -1), `-1 of the label "1"`},
 		{"logistic", by("1", math.NaN()), `NaN of the label "1"`},
 		{"logistic", by("1", math.Inf(1)), `+Inf of the label "1"`},
@@ -245,5 +245,58 @@ func TestLabelWeightsAreRefused(t *testing.T) {
 	if v := fitted(t, one, labelWeighted(one, "logistic", by("+1", 2))); slices.Equal(v,
 		fitted(t, one, labelWeighted(one, "logistic", LabelWeights{}))) {
 		t.Error("a weight of the positive label changes nothing")
+	}
+}
+
+// The largest weights that are taken train; those beyond the arithmetic are refused.
+func TestHugeWeights(t *testing.T) {
+	d := noisyRows(t, Binary, []int{1, 1}, []float64{1, math.MaxFloat32})
+	for _, v := range []float64{1e9, 1e-9} {
+		for _, w := range fitted(t, d, labelWeighted(d, "logistic", LabelWeights{Of: map[string]float64{"1": v}})) {
+			if w-w != 0 {
+				t.Errorf("the weight %v of a label trains the weight %v", v, w)
+			}
+		}
+	}
+	for _, v := range []float64{1e10, 1e-10, math.NaN()} {
+		o := labelWeighted(d, "logistic", LabelWeights{Of: map[string]float64{"1": v}})
+		if _, err := Fit(context.Background(), d, o); noregret.CodeOf(err) != noregret.Usage {
+			t.Errorf("the weight %v of a label: %v, want an error of code usage", v, err)
+		}
+	}
+}
+
+// A model without weights says so: its features tell nothing.
+func TestNoFeatureHasAWeight(t *testing.T) {
+	b, err := dataset.NewBuilder(2, "0", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		if err := b.Add([]uint32{0, 1}, []float32{3, 1}, i%2, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewData(set, Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Algorithm: "logistic", Measure: measure.FBeta{B: 1}}
+	r, err := Fit(context.Background(), d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := NewModel(r, o, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Models[0].Weights.Index) > 0 || !slices.ContainsFunc(m.Warnings, func(w string) bool {
+		return strings.HasPrefix(w, "no feature has a weight")
+	}) {
+		t.Errorf("weights %v with the warnings %q", m.Models[0].Weights, m.Warnings)
 	}
 }

@@ -156,6 +156,9 @@ func newModel(r *Result, opt Options, info dataset.Info, labels []string) (*Mode
 		}
 		m.Models = append(m.Models, ModelLinear{Weights: w, Intercept: l.Intercept, Threshold: l.Threshold})
 	}
+	if !slices.ContainsFunc(m.Models, func(l ModelLinear) bool { return len(l.Weights.Index) > 0 }) {
+		m.Warnings = append(m.Warnings, "no feature has a weight: every row gets the same decision")
+	}
 	return m, m.Validate()
 }
 

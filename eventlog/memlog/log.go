@@ -107,7 +107,7 @@ func (l *Log) append(ctx context.Context, at uint64, events []eventlog.Event) (u
 		if l.holds(at, events) {
 			return at, nil
 		}
-		return 0, noregret.Errorf(noregret.Usage, place, "%w: it ends at %d, the events are those from %d on",
+		return 0, noregret.Errorf(noregret.Internal, place, "%w: it ends at %d, the events are those from %d on",
 			eventlog.ErrFenced, s.last(), at)
 	}
 	fails := !s.change()

@@ -47,6 +47,9 @@ func Fencing(t *testing.T, bed func(testing.TB) Bed) {
 	} {
 		if err := log.AppendAt(ctx, c.first, c.events...); !errors.Is(err, c.err) || c.err == nil && err != nil {
 			t.Errorf("%s: %v, want %v", name, err, c.err)
+		} else if c.err != nil && noregret.CodeOf(err) != noregret.Internal {
+			t.Errorf("%s: the code is %v, want %v: the caller can do nothing else", name, noregret.CodeOf(err),
+				noregret.Internal)
 		}
 	}
 	if err := log.AppendAt(ctx, 0, event(1)); noregret.CodeOf(err) != noregret.Usage {

@@ -96,7 +96,7 @@ func (o *options) figures(task classify.Task) []string {
 func (o *options) coverOnce(ctx context.Context, data classify.Data, seed uint64, opt classify.Options,
 ) (covered, error) {
 	out := covered{holds: map[string]bool{}, above: map[string]float64{}, width: map[string]float64{}}
-	rest, part, err := data.Set.Split(seed, "coverage", float64(o.rows)/float64(data.Set.Info().Rows), true)
+	rest, part, err := data.Set.Split(seed, "coverage", float64(o.rows)/float64(data.Set.Info().Rows), false)
 	if err != nil {
 		return out, err
 	}
