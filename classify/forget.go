@@ -11,10 +11,14 @@ import (
 // nextStep counts a step, before anything is computed for it.
 func nextStep(o *online) {
 	o.t++
-	w := o.cfg.Window
-	if w == 0 {
-		return
+	if o.cfg.Window > 0 {
+		o.discount()
 	}
+}
+
+// discount sets the weight of the step's iterate.
+func (o *online) discount() {
+	w := o.cfg.Window
 	keep := portable.Log1p(-1 / float64(w))
 	period := int64(w) * discountPeriods
 	k := (o.t - 1) % period

@@ -390,19 +390,28 @@ func (o *online) Finish() error {
 	return nil
 }
 
-// shares are the shares of the two classes, known or running. Each is computed separately,
-// since 1 - p may round to 0.
-func (o *online) shares() (p, n float64) {
-	if p = o.cfg.Positives; p > 0 {
-		return p, 1 - p
+// shares are the shares of the two classes, known or running.
+func (o *online) shares() (p, n float64) { return o.shareOf(true), o.shareOf(false) }
+
+// shareOf is the share of one class. That of the negatives is not computed from the other, since
+// 1 - p may round to 0.
+func (o *online) shareOf(positive bool) float64 {
+	c := &o.cfg
+	if p := c.Positives; p > 0 {
+		if positive {
+			return p
+		}
+		return 1 - p
 	}
-	total := o.pos + o.neg + o.cfg.PriorWeight
-	p = (o.pos + float64(o.cfg.PriorWeight*o.cfg.PriorShare)) / total
-	n = (o.neg + float64(o.cfg.PriorWeight*(1-o.cfg.PriorShare))) / total
-	if o.cfg.Decay > 0 {
-		p, n = max(p, minDecayedShare), max(n, minDecayedShare)
+	weight, prior := o.pos, c.PriorShare
+	if !positive {
+		weight, prior = o.neg, 1-c.PriorShare
 	}
-	return p, n
+	share := (weight + float64(c.PriorWeight*prior)) / (o.pos + o.neg + c.PriorWeight)
+	if c.Decay > 0 {
+		return max(share, minDecayedShare)
+	}
+	return share
 }
 
 // minDecayedShare is the smallest class share with a Decay.

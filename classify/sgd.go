@@ -107,7 +107,8 @@ func (o *twoClass) weightedStep(x Example, eta0, kPos, kNeg float64) error {
 	if !x.Positive {
 		m, k = -z, kNeg
 	}
-	o.accumulate()
+	o.accumulateRow()
 	factor := o.capped(k * o.relativeWeight(x.Weight))
-	return o.ascendRow(x, d, eta0/stepRoot(o.online), factor*o.cfg.Reward.Derivative(m))
+	_, dr := o.rewards(m)
+	return o.ascendRow(x, d, eta0, factor*dr)
 }

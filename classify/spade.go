@@ -145,22 +145,20 @@ func (s *SPADE) step(x Example) error {
 	if err := s.countPrediction(z, x.Positive, x.Weight); err != nil {
 		return err
 	}
-	q, other := s.shares()
 	m, mu := z, s.alpha
 	if !x.Positive {
-		m, mu, q = -z, s.beta, other
+		m, mu = -z, s.beta
 	}
-	factor := s.capped(s.relativeWeight(x.Weight) / q)
-	r, dr := s.opt.Reward.Value(m), s.opt.Reward.Derivative(m)
-	s.accumulate()
+	factor := s.weighedFactor(x.Positive, x.Weight)
+	r, dr := s.rewards(m)
+	s.accumulateRow()
 	s.sumA += s.alpha
 	s.sumB += s.beta
-	root := stepRoot(s.online)
-	if err := s.ascendRow(x, d, s.eta0/root, mu*factor*dr); err != nil {
+	if err := s.ascendRow(x, d, s.eta0, mu*factor*dr); err != nil {
 		return err
 	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/root, factor*s.opt.DualReward.of(m, r), x.Positive)
+		s.descend(s.dual0/stepRoot(s.online), factor*s.opt.DualReward.of(m, r), x.Positive)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/loss"
 	"github.com/noregret/noregret/oco"
 )
 
@@ -12,7 +13,14 @@ type twoClass struct {
 	*online
 	steps       twoClassStepper
 	progressive measure.Confusion // of the scores before each step, since the last NextPass
+
+	hinge  bool           // the reward is the hinge
+	plain  bool           // all iterates count the same in the average
+	factor [2]classFactor // of positives and of negatives, with known shares and mean weight
 }
+
+// classFactor is the factor of a class's examples of one weight.
+type classFactor struct{ weight, factor float64 }
 
 // positiveLabel is the list of labels of a positive example of two classes. It is not changed.
 var positiveLabel = []int{0}
@@ -36,6 +44,8 @@ type twoClassStepper interface {
 func newTwoClass(cfg Config, steps twoClassStepper) *twoClass {
 	o := &twoClass{steps: steps}
 	o.online = newOnline(cfg, o, newLabelChecker(1, false))
+	_, o.hinge = cfg.Reward.(loss.Hinge)
+	o.plain = cfg.Averaging != AverageNone && cfg.Steps != StepsBetting && cfg.Window == 0
 	return o
 }
 
@@ -88,8 +98,20 @@ func (o *twoClass) learn(x LabelsExample) error {
 
 // learnRow is learn for an example of two classes.
 func (o *twoClass) learnRow(x Example) error {
-	o.count(labelOf(x.Positive), x.Weight)
-	o.follow(x.Index, x.Value, x.Weight)
+	if o.cfg.Decay > 0 {
+		o.count(labelOf(x.Positive), x.Weight)
+	} else {
+		if x.Positive {
+			o.pos += x.Weight
+		} else {
+			o.neg += x.Weight
+		}
+		o.rows++
+		o.observed++
+	}
+	if n := len(x.Index); o.moments != nil || n > 0 && int(x.Index[n-1]) >= o.lin.Dim() {
+		o.follow(x.Index, x.Value, x.Weight)
+	}
 	return o.fail(o.steps.step(x))
 }
 
@@ -134,12 +156,47 @@ func (o *twoClass) checkState(z float64) error {
 	return nil
 }
 
-// ascendRow is ascend in the direction of the label. It returns an error once the learner has
-// diverged.
-func (o *twoClass) ascendRow(x Example, d oco.RowProducts, eta, factor float64) error {
+// weighedFactor is the factor ω/ω̄/q of an example's gradient, at most MaxExampleWeight.
+func (o *twoClass) weighedFactor(positive bool, weight float64) float64 {
+	if o.cfg.Positives == 0 || o.cfg.MeanWeight == 0 {
+		return o.capped(o.relativeWeight(weight) / o.shareOf(positive))
+	}
+	known := &o.factor[0]
+	if !positive {
+		known = &o.factor[1]
+	}
+	if known.weight != weight {
+		known.weight, known.factor = weight, o.capped(weight/o.cfg.MeanWeight/o.shareOf(positive))
+	}
+	return known.factor
+}
+
+// rewards returns the reward of a margin and its derivative.
+func (o *twoClass) rewards(m float64) (r, dr float64) {
+	if o.hinge {
+		return loss.Hinge{}.Value(m), loss.Hinge{}.Derivative(m)
+	}
+	return o.cfg.Reward.Value(m), o.cfg.Reward.Derivative(m)
+}
+
+// accumulateRow is accumulate.
+func (o *twoClass) accumulateRow() {
+	if o.plain {
+		o.lin.Accumulate(1)
+		return
+	}
+	o.accumulate()
+}
+
+// ascendRow is ascend in the direction of the label, with η = eta0/root. It returns an error once
+// the learner has diverged.
+func (o *twoClass) ascendRow(x Example, d oco.RowProducts, eta0, factor float64) error {
+	if factor == 0 && o.cfg.Lambda == 0 {
+		return nil // nothing moves
+	}
 	if !x.Positive {
 		factor = -factor
 	}
-	o.ascend(o.lin, x.Index, x.Value, &d, eta, factor)
+	o.ascend(o.lin, x.Index, x.Value, &d, eta0/stepRoot(o.online), factor)
 	return o.checkState(o.lin.Bias())
 }

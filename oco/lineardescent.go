@@ -185,36 +185,28 @@ func (l *LinearDescent) Rescale(i uint32, inv float64) {
 
 // RowProducts are the inner products of a row with the state of a [LinearDescent].
 type RowProducts struct {
-	v  float64 // ⟨v - κm, x̂⟩
-	m  float64 // ⟨m, x̃⟩
-	x2 float64 // ‖x̂‖²
+	v float64 // ⟨v - κm, x̂⟩
+	m float64 // ⟨m, x̃⟩
 }
 
 // Products computes the inner products of one row in one pass over its entries.
 func (l *LinearDescent) Products(index []uint32, value []float32) RowProducts {
-	var dv, dm, x2 float64
-	value = value[:len(index)]
+	var dv, dm float64
+	value, all := value[:len(index)], l.c
 	if !l.centred {
 		for j, i := range index {
-			c := &l.c[i]
-			x := float64(value[j]) * c.inv
-			dv += float64(c.v * x)
-			x2 += float64(x * x)
+			c := &all[i]
+			dv += float64(c.v * (float64(value[j]) * c.inv))
 		}
-		return RowProducts{v: dv, x2: x2}
+		return RowProducts{v: dv}
 	}
 	for j, i := range index {
-		c := &l.c[i]
+		c := &all[i]
 		x := float64(value[j]) * c.inv
 		dv += float64(c.v * x)
 		dm += float64(c.mean * x)
-		x2 += float64(x * x)
 	}
-	return RowProducts{
-		v:  dv - l.dotV + float64(l.kappa*(l.mean2-dm)),
-		m:  dm,
-		x2: max(0, x2-float64(2*dm)+l.mean2),
-	}
+	return RowProducts{v: dv - l.dotV + float64(l.kappa*(l.mean2-dm)), m: dm}
 }
 
 // Score is the score of the current iterate.
@@ -250,15 +242,18 @@ func (l *LinearDescent) Decay(f float64, d *RowProducts) {
 // Step adds c·x̂ to the weights and c·x_b to the intercept's weight, then projects on the ball.
 func (l *LinearDescent) Step(index []uint32, value []float32, d RowProducts, c float64) {
 	e := c / l.scale
-	l.norm2 = max(0, l.norm2+float64(2*e*d.v)+float64(e*e*d.x2))
 	se := float64(l.sumScale * e)
-	value = value[:len(index)]
+	x2 := 0.0 // ‖x̂‖²
+	value, all := value[:len(index)], l.c
 	for j, i := range index {
-		k := &l.c[i]
+		k := &all[i]
 		x := float64(value[j]) * k.inv
 		k.v += float64(e * x)
 		k.u += float64(se * x)
+		x2 += float64(x * x)
 	}
+	x2 = max(0, x2-float64(2*d.m)+l.mean2) // two zeros without centres
+	l.norm2 = max(0, l.norm2+float64(2*e*d.v)+float64(e*e*x2))
 	if l.centred {
 		l.kappa += e
 		l.nu += se
