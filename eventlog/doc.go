@@ -12,10 +12,10 @@
 //
 // The interface [Log] is composed of [Appender], [Reader] and [Snapshotter], so that code can ask
 // for the part that it needs. [Disk] implements Log in a directory. It is a [Store] that is opened
-// again after the disk has failed. Package memlog implements it in memory, for tests. A replicated
-// log (NATS JetStream, say) can implement it too: the interface needs one total order, positions
-// without gaps and several readers, and nothing specific to a disk. What concerns files stays
-// outside it: [Check], [Repair] and [OpenReadOnly].
+// again after the disk has failed. Package memlog implements it in memory, for tests, and
+// package jetstream in a replicated stream: the interface needs one total order, positions without
+// gaps and several readers, and nothing specific to a disk. What concerns files stays outside it:
+// [Check], [Repair] and [OpenReadOnly].
 //
 // The log has no clock and no randomness: the caller sets an event's time, and all relevant bytes
 // on disk are a function of the appends.

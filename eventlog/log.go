@@ -153,7 +153,7 @@ var (
 	ErrNotReady = errors.New("what the log is stored in does not work")
 	// ErrGone: what the log is stored in is not what was opened. What was appended last may be
 	// lost.
-	ErrGone = errors.New("the log's directory has been removed, renamed or replaced")
+	ErrGone = errors.New("what the log is stored in has been removed, renamed or replaced")
 	// ErrReadOnly: the log takes no events, because it was opened by OpenReadOnly or its disk takes
 	// no writes.
 	ErrReadOnly = errors.New("the log is open for reading only")

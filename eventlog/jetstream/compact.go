@@ -1,0 +1,191 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/noregret/noregret"
+)
+
+const (
+	baseKey    = "base"
+	nodePrefix = "node."
+)
+
+// entry is the value of a key of the nodes' bucket: the base of the log, or the latest snapshot of
+// a node.
+type entry struct {
+	Position uint64 `json:"position"`
+	Sequence uint64 `json:"sequence"`
+	Sum      uint32 `json:"sum"`
+}
+
+// get reads a key; the revision is 0 if there is none.
+func (l *Log) get(ctx context.Context, key string) (p point, revision uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
+	defer cancel()
+	got, err := l.keys.Get(ctx, key)
+	if errors.Is(err, js.ErrKeyNotFound) {
+		return p, 0, nil
+	}
+	if err != nil {
+		return p, 0, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
+	}
+	var e entry
+	if err := json.Unmarshal(got.Value(), &e); err != nil {
+		return p, 0, l.damaged("the key %s of the bucket of the nodes: %v", key, err)
+	}
+	return point{e.Position, e.Sequence, e.Sum}, got.Revision(), nil
+}
+
+// put writes a key that had a revision.
+func (l *Log) put(ctx context.Context, key string, p point, revision uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
+	defer cancel()
+	b, err := json.Marshal(entry{p.position, p.sequence, p.sum})
+	if err != nil {
+		return err
+	}
+	_, err = l.keys.Update(ctx, key, b, revision) // 0 is that of a key that is not there
+	return err
+}
+
+// readBase reads up to where events were dropped.
+func (l *Log) readBase(ctx context.Context) error {
+	t := l.tries(ctx)
+	defer t.stop()
+	for {
+		base, _, err := l.get(ctx, baseKey)
+		if err == nil {
+			l.mu.Lock()
+			l.rebase(base)
+			l.mu.Unlock()
+			return nil
+		}
+		if noregret.CodeOf(err) != noregret.Internal || !t.again() {
+			return err
+		}
+	}
+}
+
+// rebase notes a base, which never becomes less. The caller holds mu.
+func (l *Log) rebase(base point) {
+	if base.position > l.base.position {
+		l.base = base
+	}
+}
+
+// Compact implements [eventlog.Snapshotter]. It drops what every node has a snapshot of, and so at
+// most as much as the slowest one allows: the rest is dropped by a later call.
+func (l *Log) Compact(ctx context.Context, upTo uint64) error {
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	err, base, latest := l.writable(), l.base.position, uint64(0)
+	if n := len(l.snapshots); n > 0 {
+		latest = l.snapshots[n-1]
+	}
+	l.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case upTo > latest:
+		return noregret.Errorf(noregret.Usage, "compact",
+			"position %d: it must be at most %d, that of the latest snapshot", upTo, latest)
+	case upTo <= base:
+		return nil
+	}
+	upTo, err = l.slowest(ctx, upTo)
+	if err != nil || upTo <= base {
+		return err
+	}
+	c := cursor{next: upTo}
+	m, err := l.at(ctx, &c)
+	if err != nil {
+		return err
+	}
+	if err := l.drop(ctx, point{upTo, m.sequence, m.sum}, m.last()); err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+// slowest returns the position up to which all nodes have snapshots, at most the given one.
+func (l *Log) slowest(ctx context.Context, upTo uint64) (uint64, error) {
+	list, cancel := context.WithTimeout(ctx, 10*l.o.Timeout)
+	defer cancel()
+	keys, err := l.keys.ListKeysFiltered(list, nodePrefix+"*")
+	if err != nil {
+		return 0, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
+	}
+	defer func() { _ = keys.Stop() }() // it has ended
+	for key := range keys.Keys() {
+		p, _, err := l.get(ctx, key)
+		if err != nil {
+			return 0, err
+		}
+		if strings.TrimPrefix(key, nodePrefix) != l.node {
+			upTo = min(upTo, p.position)
+		}
+	}
+	return upTo, ctx.Err()
+}
+
+// drop drops the events up to a base, which is in a message that ends at a position: first the base
+// is written, by which readers know that nothing is lost, then the stream drops whole messages, but
+// never its last one. After an error it may have happened.
+func (l *Log) drop(ctx context.Context, base point, ends uint64) error {
+	t := l.tries(ctx)
+	defer t.stop()
+	for {
+		err := l.dropOnce(ctx, base, ends)
+		if err == nil {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.rebase(base)
+			return nil
+		}
+		if !t.again() {
+			return l.errorf(noregret.Internal, "dropping events: %w", err)
+		}
+	}
+}
+
+func (l *Log) dropOnce(ctx context.Context, base point, ends uint64) error {
+	now, revision, err := l.get(ctx, baseKey)
+	if err != nil {
+		return err
+	}
+	if now.position < base.position {
+		if err := l.wire.change(func() error { return l.put(ctx, baseKey, base, revision) }); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	l.rebase(base)
+	first := base.sequence // the first message that stays
+	if ends == base.position && base.sequence < l.last.sequence {
+		first++
+	}
+	l.mu.Unlock()
+	return l.wire.change(func() error {
+		var ok struct{}
+		return l.wire.purge(ctx, first, &ok)
+	})
+}
+
+// tell tells the other nodes up to where this one has a snapshot, and so could begin. If that fails
+// they keep events for longer.
+func (l *Log) tell(ctx context.Context, at point) {
+	key := nodePrefix + l.node
+	if now, revision, err := l.get(ctx, key); err == nil && (revision == 0 || now.position < at.position) {
+		_ = l.put(ctx, key, at, revision)
+	}
+}

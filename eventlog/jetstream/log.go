@@ -1,0 +1,297 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/internal/atomicfile"
+)
+
+// place names a stream in errors.
+func place(stream string) string { return "stream " + stream }
+
+// Log is a log in a stream. Its methods are safe for concurrent use.
+type Log struct {
+	o       Options
+	events  eventlog.Options
+	place   string
+	wire    *wire
+	keys    js.KeyValue // the base, and the snapshots of the nodes
+	node    string
+	lock    *atomicfile.Lock
+	created int64
+
+	life  context.Context // ends with the process or Close
+	end   context.CancelFunc
+	ended sync.WaitGroup
+	hint  hinted
+
+	snapMu  sync.Mutex // held while snapshots are written or read
+	writeMu sync.Mutex // held while a group is written, and by Reopen and Compact
+
+	mu        sync.Mutex
+	marks     *marks
+	seen      mark       // what the mark said when the log was opened
+	last      point      // what was seen and verified
+	base      point      // up to which the events were dropped
+	firstSeq  uint64     // the first message of the stream, or before it
+	recent    []*message // the newest messages up to last
+	recentB   int
+	index     []spot // positions of some messages
+	snapshots []uint64
+	cause     error         // why the log has failed, nil if it has not
+	closing   bool          // no more appends
+	closed    bool          // Close has returned
+	changed   chan struct{} // closed when there are more events, or a failure or the end
+	pending   *message      // the message whose outcome is unknown
+	stats     eventlog.Stats
+	queue     queue
+}
+
+var _ eventlog.Log = (*Log)(nil)
+
+// wake lets those who wait look again. The caller holds mu.
+func (l *Log) wake() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// usable returns an error if the log is closed or has failed. The caller holds mu.
+func (l *Log) usable() error {
+	switch {
+	case l.closed:
+		return l.errorf(noregret.Usage, "%w", eventlog.ErrClosed)
+	case l.cause != nil:
+		return l.cause
+	}
+	return nil
+}
+
+// writable is usable for what changes the log.
+func (l *Log) writable() error {
+	if l.closing {
+		return l.errorf(noregret.Usage, "%w", eventlog.ErrClosed)
+	}
+	return l.usable()
+}
+
+// errorf is [noregret.Errorf] at the stream, for any number of causes. What is said of the same
+// stream is not said twice.
+func (l *Log) errorf(code noregret.Code, format string, args ...any) error {
+	for i, a := range args {
+		if e, ok := a.(*noregret.Error); ok && e.Place == l.place {
+			args[i] = &noregret.Error{Code: e.Code, Message: e.Message, Err: e.Err}
+		}
+	}
+	err := fmt.Errorf(format, args...)
+	return &noregret.Error{Code: code, Place: l.place, Message: err.Error(), Err: err}
+}
+
+// failure makes the error of a log that fails. What was lost or changed is named as such.
+func (l *Log) failure(cause error) error {
+	if errors.Is(cause, eventlog.ErrFailed) {
+		return cause
+	}
+	code := noregret.Internal
+	if noregret.CodeOf(cause) == noregret.BadInput { // the log is damaged, or another one
+		code = noregret.BadInput
+	}
+	return l.errorf(code, "%w: %w", eventlog.ErrFailed, cause)
+}
+
+// fail notes that the log has failed and returns its error. The first failure stays.
+func (l *Log) fail(cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failLocked(cause)
+}
+
+func (l *Log) failLocked(cause error) error {
+	if l.cause == nil {
+		l.cause = l.failure(cause)
+		l.wake()
+	}
+	return l.cause
+}
+
+// lost makes the error of a stream that is not what this node has seen.
+func (l *Log) lost(format string, args ...any) error {
+	return l.errorf(noregret.BadInput, "%w; %w: %s; what was acknowledged may be lost: compare the nodes, and remove "+
+		"the file %s of a node that should accept the stream", eventlog.ErrDamaged, eventlog.ErrGone,
+		fmt.Sprintf(format, args...), markName)
+}
+
+// damaged makes the error of messages that cannot be read.
+func (l *Log) damaged(format string, args ...any) error {
+	return l.errorf(noregret.BadInput, "%w: %s", eventlog.ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// apply adds messages to what is known of the log. Those that are known already are passed over.
+func (l *Log) apply(messages ...*message) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.last
+	for _, m := range messages {
+		if m.sequence <= l.last.sequence {
+			continue
+		}
+		if !m.follows(l.last) {
+			return l.lost("message %d, which begins at position %d and follows the checksum %08x, does not follow "+
+				"what this node has seen: message %d, which ends at %d with the checksum %08x", m.sequence, m.first,
+				m.previous, l.last.sequence, l.last.position, l.last.sum)
+		}
+		l.last = m.end()
+		l.recent = append(l.recent, m)
+		l.recentB += len(m.data)
+		if m.sequence%indexEvery == 0 {
+			l.note(m.sequence, m.first)
+		}
+	}
+	if l.last == before {
+		return nil
+	}
+	for l.recentB > recentBytes && len(l.recent) > 1 {
+		l.recentB -= len(l.recent[0].data)
+		l.recent[0] = nil
+		l.recent = l.recent[1:]
+	}
+	l.wake()
+	return l.writeMark()
+}
+
+// writeMark writes the mark. The caller holds mu.
+func (l *Log) writeMark() error {
+	if err := l.marks.write(mark{l.last, l.created}); err != nil {
+		return noregret.Errorf(noregret.Internal, l.o.Dir, "writing the mark: %w", err)
+	}
+	return nil
+}
+
+// Stats implements [eventlog.Log]. Last is the last position that this node has seen.
+func (l *Log) Stats() eventlog.Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.stats
+	out.First, out.Last, out.QueueBytes = l.base.position+1, l.last.position, int64(l.queue.bytes)
+	if n := len(l.snapshots); n > 0 {
+		out.Snapshot = l.snapshots[n-1]
+	}
+	if l.cause != nil {
+		out.Failed = l.cause.Error()
+	}
+	return out
+}
+
+// Health implements [eventlog.Log].
+func (l *Log) Health() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.usable()
+}
+
+// Reopen implements [eventlog.Log]. An append whose outcome is unknown is sent again until the
+// servers answer, so that it is in the log for good or never will be.
+func (l *Log) Reopen(ctx context.Context) error {
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	l.mu.Lock()
+	err, cause, pending := ctx.Err(), l.cause, l.pending
+	if err == nil && l.closing {
+		err = l.writable()
+	}
+	l.mu.Unlock()
+	if err != nil || cause == nil {
+		return err
+	}
+	if err := l.settle(ctx, pending); err != nil {
+		if errors.Is(err, eventlog.ErrDamaged) {
+			return err
+		}
+		return l.errorf(noregret.Internal, "%w: %w", eventlog.ErrNotReady, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cause, l.pending, l.stats = nil, nil, eventlog.Stats{}
+	l.wake()
+	return nil
+}
+
+// settle finds out what has become of a message, if there is one, and reads what the stream has.
+func (l *Log) settle(ctx context.Context, pending *message) error {
+	if pending != nil {
+		if _, err := l.store(ctx, pending); err != nil {
+			return err
+		}
+	}
+	if err := l.inspect(ctx); err != nil {
+		return err
+	}
+	return l.catchUp(ctx)
+}
+
+// tries bounds what is tried again and again.
+type tries struct {
+	limit context.Context
+	stop  func()
+	wait  time.Duration
+}
+
+// tries returns the tries of one undertaking. They end with the patience, with ctx and with the
+// log; one attempt has its own bound.
+func (l *Log) tries(ctx context.Context) *tries {
+	limit, cancel := context.WithTimeout(ctx, l.o.Patience)
+	stop := context.AfterFunc(l.life, cancel)
+	return &tries{limit, func() { stop(); cancel() }, 5 * time.Millisecond}
+}
+
+// again waits before the next try, longer each time, and reports whether there is one.
+func (t *tries) again() bool {
+	t.wait = min(2*t.wait, 250*time.Millisecond)
+	return pause(t.limit, t.wait)
+}
+
+// Close implements [eventlog.Log].
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closing {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closing = true
+	l.queue.signal()
+	l.mu.Unlock()
+	<-l.queue.drained // the writer has ended
+	l.mu.Lock()
+	err := l.usable()
+	l.mu.Unlock()
+	return errors.Join(err, l.kill(true))
+}
+
+// kill ends the log at once, as the end of its process does; regular flushes the mark.
+func (l *Log) kill(regular bool) error {
+	l.end()
+	l.mu.Lock()
+	ended := l.closed
+	l.closing, l.closed = true, true
+	l.queue.signal()
+	l.wake()
+	l.mu.Unlock()
+	if ended {
+		return nil
+	}
+	l.wire.conn.Close()
+	l.ended.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if regular {
+		return errors.Join(l.marks.close(), l.lock.Release())
+	}
+	return errors.Join(l.marks.file.Close(), l.lock.Release())
+}

@@ -1,0 +1,77 @@
+package jetstream
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/noregret/noregret/eventlog"
+)
+
+// group returns the events of a writer's append.
+func group(writer string, n int) []eventlog.Event {
+	return []eventlog.Event{
+		{Kind: "a", Time: int64(n), Payload: fmt.Appendf(nil, "%s %d", writer, n)},
+		{Kind: "b", Payload: []byte(writer)},
+	}
+}
+
+// TestFollowers checks that other nodes see what one appends, in its order, and that a node that
+// begins later does, too.
+func TestFollowers(t *testing.T) {
+	h := newHost(t)
+	writer, early := openLog(t, h.options(t, "log")), openLog(t, h.options(t, "log"))
+	const groups = 300
+	follow := func(l *Log) {
+		next := 0
+		for r, err := range l.Tail(t.Context(), 1) {
+			want := group("w", next/2)[next%2]
+			if err != nil || r.Position != uint64(next+1) || !same(r.Event, want) {
+				t.Fatalf("position %d is %+v, %v; want %+v", next+1, r, err, want)
+			}
+			if next++; next == 2*groups {
+				return
+			}
+		}
+	}
+	for n := range groups {
+		if err := writer.AppendAt(t.Context(), uint64(2*n+1), group("w", n)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follow(early)
+	follow(openLog(t, h.options(t, "log")))
+	follow(writer)
+}
+
+// TestDeposed checks that a writer that was replaced learns it from its next append, whatever it
+// has seen: it has appended nothing, and is told so. An append without a position goes behind those
+// of the other.
+func TestDeposed(t *testing.T) {
+	h := newHost(t)
+	o := h.options(t, "log")
+	old, successor := openLog(t, o), openLog(t, h.options(t, "log"))
+	appendAt := func(l *Log, at uint64, name string) error { return l.AppendAt(t.Context(), at, group(name, 1)...) }
+	for n := range uint64(20) {
+		at := 6*n + 1
+		if err := appendAt(old, at, "old"); err != nil {
+			t.Fatal(err)
+		}
+		if err := appendAt(successor, at+2, "new"); err != nil { // it may not have seen at+1 yet
+			t.Fatal(err)
+		}
+		if err := appendAt(old, at+2, "old"); !errors.Is(err, eventlog.ErrFenced) {
+			t.Fatalf("the writer that was replaced: %v", err)
+		}
+		if err := appendAt(old, at+2, "new"); err != nil { // the same events are in the log
+			t.Fatal(err)
+		}
+		first, last, err := old.Append(t.Context(), group("behind", 1)...)
+		if err != nil || first != at+4 || last != at+5 {
+			t.Fatalf("positions %d to %d, %v", first, last, err)
+		}
+	}
+	if err := old.Health(); err != nil {
+		t.Error(err)
+	}
+}
