@@ -316,7 +316,8 @@ func (l *Log) store(ctx context.Context, m *message) (stored bool, err error) {
 			if err := l.apply(m); err != nil {
 				return false, err
 			}
-			_ = l.wire.conn.Publish(l.wire.hint(), strconv.AppendUint(nil, m.sequence, 10)) // others look anyway
+			// If it gets lost, the others look all the same.
+			_ = l.wire.conn.Publish(l.wire.hint(), strconv.AppendUint(nil, m.sequence, 10))
 			return true, nil
 		}
 		if !t.again() {

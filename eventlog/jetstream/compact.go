@@ -24,29 +24,32 @@ type entry struct {
 	Sum      uint32 `json:"sum"`
 }
 
+func (e entry) point() point { return point{e.Position, e.Sequence, e.Sum} }
+
+func entryOf(p point) entry { return entry{p.position, p.sequence, p.sum} }
+
 // get reads a key; the revision is 0 if there is none.
-func (l *Log) get(ctx context.Context, key string) (p point, revision uint64, err error) {
+func (l *Log) get(ctx context.Context, key string, value any) (revision uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
 	defer cancel()
 	got, err := l.keys.Get(ctx, key)
 	if errors.Is(err, js.ErrKeyNotFound) {
-		return p, 0, nil
+		return 0, nil
 	}
 	if err != nil {
-		return p, 0, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
+		return 0, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
 	}
-	var e entry
-	if err := json.Unmarshal(got.Value(), &e); err != nil {
-		return p, 0, l.damaged("the key %s of the bucket of the nodes: %v", key, err)
+	if err := json.Unmarshal(got.Value(), value); err != nil {
+		return 0, l.damaged("the key %s of the bucket of the nodes: %v", key, err)
 	}
-	return point{e.Position, e.Sequence, e.Sum}, got.Revision(), nil
+	return got.Revision(), nil
 }
 
 // put writes a key that had a revision.
-func (l *Log) put(ctx context.Context, key string, p point, revision uint64) error {
+func (l *Log) put(ctx context.Context, key string, value any, revision uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
 	defer cancel()
-	b, err := json.Marshal(entry{p.position, p.sequence, p.sum})
+	b, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
@@ -59,10 +62,11 @@ func (l *Log) readBase(ctx context.Context) error {
 	t := l.tries(ctx)
 	defer t.stop()
 	for {
-		base, _, err := l.get(ctx, baseKey)
+		var base entry
+		_, err := l.get(ctx, baseKey, &base)
 		if err == nil {
 			l.mu.Lock()
-			l.rebase(base)
+			l.rebase(base.point())
 			l.mu.Unlock()
 			return nil
 		}
@@ -80,7 +84,8 @@ func (l *Log) rebase(base point) {
 }
 
 // Compact implements [eventlog.Snapshotter]. It drops what every node has a snapshot of, and so at
-// most as much as the slowest one allows: the rest is dropped by a later call.
+// most as much as the slowest one allows: the rest is dropped by a later call. If the bucket has no
+// snapshot of it, it puts the latest one of this node there.
 func (l *Log) Compact(ctx context.Context, upTo uint64) error {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
@@ -101,6 +106,9 @@ func (l *Log) Compact(ctx context.Context, upTo uint64) error {
 			"position %d: it must be at most %d, that of the latest snapshot", upTo, latest)
 	case upTo <= base:
 		return nil
+	}
+	if err := l.cover(ctx, upTo, latest); err != nil {
+		return err
 	}
 	upTo, err = l.slowest(ctx, upTo)
 	if err != nil || upTo <= base {
@@ -127,12 +135,12 @@ func (l *Log) slowest(ctx context.Context, upTo uint64) (uint64, error) {
 	}
 	defer func() { _ = keys.Stop() }() // it has ended
 	for key := range keys.Keys() {
-		p, _, err := l.get(ctx, key)
-		if err != nil {
+		var latest entry
+		if _, err := l.get(ctx, key, &latest); err != nil {
 			return 0, err
 		}
 		if strings.TrimPrefix(key, nodePrefix) != l.node {
-			upTo = min(upTo, p.position)
+			upTo = min(upTo, latest.Position)
 		}
 	}
 	return upTo, ctx.Err()
@@ -159,12 +167,13 @@ func (l *Log) drop(ctx context.Context, base point, ends uint64) error {
 }
 
 func (l *Log) dropOnce(ctx context.Context, base point, ends uint64) error {
-	now, revision, err := l.get(ctx, baseKey)
+	var now entry
+	revision, err := l.get(ctx, baseKey, &now)
 	if err != nil {
 		return err
 	}
-	if now.position < base.position {
-		if err := l.wire.change(func() error { return l.put(ctx, baseKey, base, revision) }); err != nil {
+	if now.Position < base.position {
+		if err := l.wire.change(func() error { return l.put(ctx, baseKey, entryOf(base), revision) }); err != nil {
 			return err
 		}
 	}
@@ -185,7 +194,8 @@ func (l *Log) dropOnce(ctx context.Context, base point, ends uint64) error {
 // they keep events for longer.
 func (l *Log) tell(ctx context.Context, at point) {
 	key := nodePrefix + l.node
-	if now, revision, err := l.get(ctx, key); err == nil && (revision == 0 || now.position < at.position) {
-		_ = l.put(ctx, key, at, revision)
+	var now entry
+	if revision, err := l.get(ctx, key, &now); err == nil && (revision == 0 || now.Position < at.position) {
+		_ = l.put(ctx, key, entryOf(at), revision)
 	}
 }

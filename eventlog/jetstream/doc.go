@@ -4,7 +4,8 @@
 //	o := jetstream.DefaultOptions()
 //	o.Servers, o.Stream, o.Dir = servers, "noregret", "data/log"
 //	log, err := jetstream.Open(ctx, o, eventlog.DefaultOptions())
-//	tenure, err := log.Lease().Hold(ctx, "10.0.0.1:8080")
+//	lease, err := jetstream.OpenLease(ctx, o)
+//	tenure, err := lease.Hold(ctx, "http://10.0.0.1:8430")
 //
 // Several nodes open the same stream, each with a directory of its own. One of them appends at a
 // time; the others see its events as they come.
@@ -36,6 +37,7 @@
 //
 // # Snapshots and dropped events
 //
-// Snapshots are files in the node's directory. A bucket has the position of each node's latest one;
+// Snapshots are files in the node's directory. The node that appends copies its own to a bucket,
+// for nodes that begin without one. Another bucket has the position of each node's latest snapshot:
 // [Log.Compact] drops no event that a node needs to start again.
 package jetstream

@@ -38,7 +38,8 @@ func (h *hinted) hear(m *nats.Msg) {
 // on while the servers do not answer. It ends the log's work if the stream is not what it was, or
 // if a message cannot be read.
 func (l *Log) followStream() {
-	const quick = 20 // looks for a message that was told of, as a replica may have it a little later
+	// A replica may have a message a little later than its writer tells of it: so many looks.
+	const quick = 20
 	for n, soon := 1, 0; l.life.Err() == nil; n++ {
 		l.mu.Lock()
 		failed, changed, last := l.cause != nil, l.changed, l.last.sequence

@@ -23,7 +23,8 @@ const leaseKey = "holder"
 // Lease is a lease in a key-value bucket of the log's servers, which ends by itself after
 // [LeaseTime]. The term is the revision of the key when the holder took it, which grows for ever.
 type Lease struct {
-	log   *Log
+	o     Options
+	wire  *wire
 	id    string // of this process
 	lasts time.Duration
 
@@ -43,13 +44,27 @@ type held struct {
 	Term   uint64 `json:"term,omitempty"`
 }
 
-// Lease returns the lease of the log's writer. It uses the log's connection and ends with it.
-func (l *Log) Lease() *Lease { return &Lease{log: l, id: rand.Text(), lasts: LeaseTime} }
+// OpenLease returns the lease of the writer of a log, with a connection of its own.
+func OpenLease(ctx context.Context, o Options) (*Lease, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	limit, cancel := context.WithTimeout(ctx, o.Patience)
+	defer cancel()
+	w, err := dial(limit, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Lease{o: o, wire: w, id: rand.Text(), lasts: LeaseTime}, nil
+}
+
+// Close ends the connection. It does not release the lease, which ends by itself.
+func (s *Lease) Close() { s.wire.conn.Close() }
 
 // bucket finds or makes the bucket. The caller holds mu.
 func (s *Lease) bucket(ctx context.Context) (err error) {
 	if s.keys == nil {
-		s.keys, err = bucket(ctx, s.log.wire, s.log.o, "lease", js.KeyValueConfig{
+		s.keys, err = bucket(ctx, s.wire, s.o, "lease", js.KeyValueConfig{
 			Description: "which node of a noregret service appends to its log", TTL: s.lasts,
 		})
 	}
@@ -63,14 +78,14 @@ func (s *Lease) Hold(ctx context.Context, holder string) (eventlog.Tenure, error
 	if err := s.bucket(ctx); err != nil {
 		return eventlog.Tenure{}, s.failed(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.log.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	if s.term > 0 {
 		err := s.keep(ctx, holder)
 		if err == nil {
 			return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
 		}
-		if !errors.Is(err, js.ErrKeyExists) { // the answer may be lost: what the key says counts, next time
+		if !errors.Is(err, js.ErrKeyExists) { // perhaps it was kept: the next call finds out
 			return eventlog.Tenure{}, s.failed(err)
 		}
 	}
@@ -148,7 +163,7 @@ func (s *Lease) Release(ctx context.Context) error {
 	if s.term == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.log.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	err := s.keys.Delete(ctx, leaseKey, js.LastRevision(s.revision))
 	s.term, s.revision = 0, 0
@@ -159,5 +174,5 @@ func (s *Lease) Release(ctx context.Context) error {
 }
 
 func (s *Lease) failed(err error) error {
-	return s.log.errorf(noregret.Internal, "the lease: %w", err)
+	return noregret.Errorf(noregret.Internal, place(s.o.Stream), "the lease: %w", err)
 }

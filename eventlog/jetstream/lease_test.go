@@ -1,7 +1,6 @@
 package jetstream
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -9,24 +8,17 @@ import (
 	"github.com/noregret/noregret/eventlog"
 )
 
-// openLog opens a log that the test closes.
-func openLog(t testing.TB, o Options) *Log {
+// newLease returns the lease of another process, which does not end while the test runs.
+func newLease(t testing.TB, h *host) *Lease {
 	t.Helper()
-	l, err := Open(t.Context(), o, eventlog.DefaultOptions())
+	s, err := OpenLease(t.Context(), h.options(t, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil && !errors.Is(err, eventlog.ErrFailed) {
-			t.Error(err)
-		}
-	})
-	return l
-}
-
-// newLease returns the lease of another process, which does not end while the test runs.
-func newLease(t testing.TB, h *host) *Lease {
-	s := openLog(t, h.options(t, "log")).Lease()
+	t.Cleanup(s.Close)
+	if s.lasts != LeaseTime {
+		t.Errorf("a lease lasts %v, want %v", s.lasts, LeaseTime)
+	}
 	s.lasts = time.Hour
 	return s
 }
@@ -75,10 +67,8 @@ func TestLease(t *testing.T) {
 	if err != nil || !third.Held || third.Term <= second.Term {
 		t.Fatalf("%+v after %+v, %v", third, second, err)
 	}
-	hold(t, b, "b", eventlog.Tenure{Term: third.Term, Holder: "a"}) // it learns that it has lost the lease
-	if c := openLog(t, h.options(t, "log")).Lease(); c.lasts != LeaseTime {
-		t.Errorf("a lease lasts %v, want %v", c.lasts, LeaseTime)
-	}
+	// The other one learns that it has lost the lease.
+	hold(t, b, "b", eventlog.Tenure{Term: third.Term, Holder: "a"})
 	if status, err := b.keys.Status(ctx); err != nil || status.TTL() != a.lasts {
 		t.Errorf("it lasts %v: %v", status.TTL(), err)
 	}
@@ -89,13 +79,11 @@ func TestLeaseRivals(t *testing.T) {
 	h := newHost(t)
 	for range 20 {
 		const rivals = 4
-		l := openLog(t, h.options(t, "log"))
 		leases := make([]*Lease, rivals)
 		got := make([]eventlog.Tenure, rivals)
 		var all sync.WaitGroup
 		for i := range leases {
-			leases[i] = l.Lease()
-			leases[i].lasts = time.Hour
+			leases[i] = newLease(t, h)
 			all.Go(func() {
 				var err error
 				if got[i], err = leases[i].Hold(t.Context(), string(rune('a'+i))); err != nil {

@@ -8,6 +8,21 @@ import (
 	"github.com/noregret/noregret/eventlog"
 )
 
+// openLog opens a log that the test closes.
+func openLog(t testing.TB, o Options) *Log {
+	t.Helper()
+	l, err := Open(t.Context(), o, eventlog.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil && !errors.Is(err, eventlog.ErrFailed) {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
 // group returns the events of a writer's append.
 func group(writer string, n int) []eventlog.Event {
 	return []eventlog.Event{
@@ -73,5 +88,65 @@ func TestDeposed(t *testing.T) {
 	}
 	if err := old.Health(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSlowestNode checks that Compact drops only what all nodes have snapshots of, and that a node
+// that begins later gets a snapshot from the bucket.
+func TestSlowestNode(t *testing.T) {
+	h := newHost(t)
+	a, b := openLog(t, h.options(t, "log")), openLog(t, h.options(t, "log"))
+	for n := range 10 {
+		if err := a.AppendAt(t.Context(), uint64(2*n+1), group("w", n)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for r, err := range b.Tail(t.Context(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Position == 20 {
+			break
+		}
+	}
+	snapshot := func(l *Log, at uint64) {
+		t.Helper()
+		if err := l.SaveSnapshot(t.Context(), at, fmt.Append(nil, "state ", at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compact := func(upTo, first uint64) {
+		t.Helper()
+		if err := a.Compact(t.Context(), upTo); err != nil {
+			t.Fatal(err)
+		}
+		if s := a.Stats(); s.First != first {
+			t.Errorf("up to %d: it begins at %d, want %d", upTo, s.First, first)
+		}
+	}
+	snapshot(b, 5)
+	snapshot(a, 15)
+	compact(12, 6)
+	snapshot(b, 20)
+	compact(12, 13)
+	if err := b.inspect(t.Context()); err != nil { // what b does from time to time
+		t.Fatal(err)
+	}
+	if s := b.Stats(); s.First != 13 {
+		t.Errorf("the other node: %+v", s)
+	}
+	late := openLog(t, h.options(t, "log"))
+	if s, err := late.LatestSnapshot(t.Context()); err != nil || s.Position != 15 || string(s.State) != "state 15" {
+		t.Errorf("a node that begins later has the snapshot of %d, %q: %v", s.Position, s.State, err)
+	}
+	next := uint64(13)
+	for r, err := range late.Read(t.Context(), next) {
+		if err != nil || r.Position != next || !same(r.Event, group("w", int(next-1)/2)[(next-1)%2]) {
+			t.Fatalf("position %d is %+v, %v", next, r, err)
+		}
+		next++
+	}
+	if next != 21 {
+		t.Errorf("it ends before %d", next)
 	}
 }

@@ -76,7 +76,7 @@ func (l *Log) open(ctx context.Context) (err error) {
 		if err == nil {
 			break
 		}
-		if noregret.CodeOf(err) != noregret.Internal || !wait.again() { // a refusal of ours is final
+		if noregret.CodeOf(err) != noregret.Internal || !wait.again() {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (l *Log) open(ctx context.Context) (err error) {
 	if err := l.findEnds(ctx); err != nil {
 		return err
 	}
-	return l.findSnapshots()
+	return l.findSnapshots(ctx)
 }
 
 // nodeName returns the name of the node with a directory, which it gets at first.
@@ -266,8 +266,8 @@ func (l *Log) readEnds(ctx context.Context) error {
 			return l.missing(err, seen.sequence)
 		}
 		if got := found[0].end(); got != seen.point {
-			return l.lost("message %d ends at position %d with the checksum %08x: this node has seen one that ends at %d "+
-				"with %08x", got.sequence, got.position, got.sum, seen.position, seen.sum)
+			return l.lost("message %d ends at position %d with the checksum %08x: this node has seen one that "+
+				"ends at %d with %08x", got.sequence, got.position, got.sum, seen.position, seen.sum)
 		}
 	}
 	l.mu.Lock()

@@ -70,8 +70,8 @@ func (l *Log) messages(ctx context.Context, from, to uint64) ([]*message, error)
 		if silent {
 			return nil, l.errorf(noregret.Internal, "no answer for %v: %w", l.o.Patience, err)
 		}
-		return nil, l.damaged("message %d cannot be read from any replica, nor from the leader: %v; remove the store of "+
-			"a server that is damaged while it is stopped, so that it is copied from the others", from, why)
+		return nil, l.damaged("message %d cannot be read from any replica, nor from the leader: %v; remove the "+
+			"store of a server that is damaged while it is stopped, so that it is copied from the others", from, why)
 	}
 }
 

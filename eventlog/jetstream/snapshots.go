@@ -35,8 +35,8 @@ func (l *Log) snapshotFile(position uint64) string {
 	return filepath.Join(l.o.Dir, snapshotDir, fmt.Sprintf("%020d%s", position, snapshotSuffix))
 }
 
-// findSnapshots lists the snapshots of this node.
-func (l *Log) findSnapshots() error {
+// findSnapshots lists the snapshots of this node, or gets one from the bucket.
+func (l *Log) findSnapshots(ctx context.Context) error {
 	names, err := os.ReadDir(filepath.Join(l.o.Dir, snapshotDir))
 	if err != nil {
 		return noregret.Errorf(noregret.Internal, l.o.Dir, "%w", err)
@@ -52,7 +52,7 @@ func (l *Log) findSnapshots() error {
 		return l.lost("it ends at position %d, but the snapshot %s covers %d", l.last.position,
 			filepath.Base(l.snapshotFile(l.snapshots[n-1])), l.snapshots[n-1])
 	}
-	return nil
+	return l.download(ctx)
 }
 
 // SaveSnapshot implements [eventlog.Snapshotter].
@@ -72,7 +72,7 @@ func (l *Log) WriteSnapshot(ctx context.Context, position uint64, write func(io.
 		return err
 	}
 	l.mu.Lock()
-	err, base, last, latest := l.writable(), l.base, l.last.position, uint64(1)
+	err, base, last, latest, writes := l.writable(), l.base, l.last.position, uint64(1), l.stats.Groups > 0
 	if n := len(l.snapshots); n > 0 {
 		latest = l.snapshots[n-1]
 	}
@@ -82,8 +82,8 @@ func (l *Log) WriteSnapshot(ctx context.Context, position uint64, write func(io.
 	case err != nil:
 		return err
 	case position < latest || position > last:
-		return noregret.Errorf(noregret.Usage, "snapshot", "position %d: it must lie between %d (the latest snapshot or "+
-			"the first event) and %d (the last event)", position, latest, last)
+		return noregret.Errorf(noregret.Usage, "snapshot", "position %d: it must lie between %d (the latest "+
+			"snapshot or the first event) and %d (the last event)", position, latest, last)
 	}
 	at := base
 	if position != base.position {
@@ -108,6 +108,9 @@ func (l *Log) WriteSnapshot(ctx context.Context, position uint64, write func(io.
 		_ = os.Remove(l.snapshotFile(p)) // an extra snapshot is harmless
 	}
 	l.tell(ctx, at)
+	if writes {
+		_ = l.upload(ctx, position) // Compact looks at what the bucket has
+	}
 	return nil
 }
 
@@ -204,7 +207,9 @@ func (l *Log) readSnapshot(position uint64) (s *eventlog.SavedSnapshot, at point
 	if err != nil {
 		return nil, at, "", err
 	}
-	at = point{binary.LittleEndian.Uint64(b[4:]), binary.LittleEndian.Uint64(b[12:]), binary.LittleEndian.Uint32(b[28:])}
+	at = point{
+		binary.LittleEndian.Uint64(b[4:]), binary.LittleEndian.Uint64(b[12:]), binary.LittleEndian.Uint32(b[28:]),
+	}
 	switch {
 	case string(b[:4]) != snapshotMagic:
 		return nil, at, "does not begin with " + snapshotMagic, nil

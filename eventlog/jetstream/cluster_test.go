@@ -1,0 +1,334 @@
+package jetstream
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	_ "unsafe" // for the election timeouts
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// The servers of the tests elect a leader in a fraction of the usual 4 to 9 seconds.
+//
+//go:linkname minElectionTimeout github.com/nats-io/nats-server/v2/server.minElectionTimeout
+//go:linkname maxElectionTimeout github.com/nats-io/nats-server/v2/server.maxElectionTimeout
+//go:linkname hbInterval github.com/nats-io/nats-server/v2/server.hbInterval
+var minElectionTimeout, maxElectionTimeout, hbInterval time.Duration
+
+// childVariable tells a process of this test that it is a server.
+const childVariable = "NOREGRET_TEST_SERVER"
+
+// child says what server a process is.
+type child struct {
+	Name, Dir  string
+	Port       int
+	Cluster    int   // the port of its routes
+	Routes     []int // of all
+	SyncAlways bool
+}
+
+// serve runs the server that the environment asks for until the process is killed or its input
+// ends, as it does with the process that has started it.
+func (c child) serve() error {
+	minElectionTimeout, maxElectionTimeout, hbInterval = 500*time.Millisecond, time.Second, 100*time.Millisecond
+	o := &server.Options{
+		ServerName: c.Name, Host: "127.0.0.1", Port: c.Port, JetStream: true, StoreDir: c.Dir, MaxPayload: 8 << 20,
+		NoSigs: true, NoLog: true, SyncAlways: c.SyncAlways,
+		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: c.Cluster},
+	}
+	for _, port := range c.Routes {
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return err
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		return errors.New("it is not ready")
+	}
+	fmt.Println("ready")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// cluster is three servers in processes of their own.
+type cluster struct {
+	servers  []child
+	commands []*exec.Cmd
+}
+
+// newCluster starts three servers, which end with the test.
+func newCluster(t testing.TB) *cluster {
+	t.Helper()
+	dir := t.TempDir()
+	ports := freePorts(t, 6)
+	c := &cluster{commands: make([]*exec.Cmd, 3)}
+	for i := range 3 {
+		name := fmt.Sprint("n", i)
+		c.servers = append(c.servers, child{
+			Name: name, Dir: filepath.Join(dir, name), Port: ports[i], Cluster: ports[3+i], Routes: ports[3:],
+			SyncAlways: true,
+		})
+	}
+	for i := range c.servers {
+		c.start(t, i)
+	}
+	t.Cleanup(func() {
+		for i := range c.servers {
+			c.kill(i)
+		}
+	})
+	return c
+}
+
+// freePorts returns ports that nobody uses. They lie below those of outgoing connections, one of
+// which would otherwise take the port of a server that is down.
+func freePorts(t testing.TB, n int) (out []int) {
+	for port := 20_000 + os.Getpid()*31%10_000; len(out) < n; port++ {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, port)
+	}
+	return out
+}
+
+// start starts a server and waits until it takes connections.
+func (c *cluster) start(t testing.TB, i int) {
+	t.Helper()
+	b, err := json.Marshal(c.servers[i])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"="+string(b))
+	cmd.Stderr = os.Stderr
+	_, err = cmd.StdinPipe() // which Wait closes
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("a server says %q: %v", line, err)
+	}
+	c.commands[i] = cmd
+}
+
+// kill ends a server as kill -9 does.
+func (c *cluster) kill(i int) {
+	if cmd := c.commands[i]; cmd != nil {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		c.commands[i] = nil
+	}
+}
+
+// options are those of a log with three replicas, and of a node with a directory of its own.
+func (c *cluster) options(t testing.TB, stream string) Options {
+	o := DefaultOptions()
+	o.Stream, o.Dir, o.Servers = stream, t.TempDir(), nil
+	o.Poll, o.Patience = 20*time.Millisecond, time.Minute
+	for _, s := range c.servers {
+		o.Servers = append(o.Servers, fmt.Sprint("nats://127.0.0.1:", s.Port))
+	}
+	return o
+}
+
+// leader returns which server leads the stream.
+func (c *cluster) leader(t testing.TB, l *Log) int {
+	t.Helper()
+	for {
+		s, err := l.wire.js.Stream(t.Context(), l.o.Stream)
+		if err == nil {
+			if info := s.CachedInfo(); info.Cluster != nil {
+				i := slices.IndexFunc(c.servers, func(s child) bool { return s.Name == info.Cluster.Leader })
+				if i >= 0 {
+					return i
+				}
+			}
+		}
+		if !pause(t.Context(), 10*time.Millisecond) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// load appends groups to a log until stop is closed, and returns how many.
+func load(t testing.TB, l *Log, stop <-chan struct{}, appended chan<- int) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			appended <- n
+			return
+		default:
+		}
+		if err := l.AppendAt(t.Context(), uint64(2*n+1), group("w", n)...); err != nil {
+			t.Errorf("group %d: %v", n, err)
+			appended <- n
+			return
+		}
+	}
+}
+
+// progress waits until a log has some more events.
+func progress(t testing.TB, l *Log) {
+	t.Helper()
+	for r, err := range l.Tail(t.Context(), l.Stats().Last+1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Position%20 == 0 {
+			return
+		}
+	}
+}
+
+// TestCluster runs tests of three servers, one after the other.
+func TestCluster(t *testing.T) {
+	c := newCluster(t)
+	t.Run("ServersDie", c.serversDie)
+	t.Run("Stalls", c.stalls)
+	t.Run("DamagedReplica", c.damagedReplica)
+}
+
+// serversDie kills each server that leads the stream in turn, and starts it again, while one
+// node appends and another one follows. Nothing that was acknowledged is lost, nothing is there
+// twice, and both nodes go on by themselves.
+func (c *cluster) serversDie(t *testing.T) {
+	writer, follower := openLog(t, c.options(t, "die")), openLog(t, c.options(t, "die"))
+	stop, appended := make(chan struct{}), make(chan int, 1)
+	go load(t, writer, stop, appended)
+	for range 3 {
+		progress(t, follower)
+		i := c.leader(t, writer)
+		c.kill(i)
+		progress(t, follower)
+		c.start(t, i)
+	}
+	close(stop)
+	groups := <-appended
+	last := uint64(2 * groups)
+	for _, l := range []*Log{writer, follower, openLog(t, c.options(t, "die"))} {
+		next := uint64(1)
+		for r, err := range l.Tail(t.Context(), 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := int(r.Position-1) / 2
+			if r.Position != next || !same(r.Event, group("w", n)[(r.Position-1)%2]) {
+				t.Fatalf("position %d is %+v", next, r)
+			}
+			if next++; next > last {
+				break
+			}
+		}
+		if s := l.Stats(); s.Last != last || s.Failed != "" {
+			t.Errorf("%+v, want %d", s, last)
+		}
+	}
+	t.Logf("%d groups while three leaders were killed", groups)
+}
+
+// stalls stops the process of the server that leads the stream while a node appends: the others
+// elect a leader, and the old one learns of it when it goes on.
+func (c *cluster) stalls(t *testing.T) {
+	writer, follower := openLog(t, c.options(t, "stall")), openLog(t, c.options(t, "stall"))
+	stop, appended := make(chan struct{}), make(chan int, 1)
+	go load(t, writer, stop, appended)
+	progress(t, follower)
+	i := c.leader(t, follower)
+	if err := c.commands[i].Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	progress(t, follower)
+	if err := c.commands[i].Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	progress(t, follower)
+	close(stop)
+	if groups := <-appended; writer.Stats().Last != uint64(2*groups) {
+		t.Errorf("%+v after %d groups", writer.Stats(), groups)
+	}
+}
+
+// damagedReplica flips a bit of a message in one replica's file: every read is answered with
+// what was written.
+func (c *cluster) damagedReplica(t *testing.T) {
+	o := c.options(t, "damage")
+	writer := openLog(t, o)
+	const groups = 50
+	for n := range groups {
+		if err := writer.AppendAt(t.Context(), uint64(2*n+1), group("w", n)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := (c.leader(t, writer) + 1) % 3 // one that does not lead
+	c.kill(i)
+	flip(t, filepath.Join(c.servers[i].Dir, "jetstream", "$G", "streams", "damage", "msgs"), "w 7")
+	c.start(t, i)
+	near := c.options(t, "damage")
+	// The server that a node is connected to answers its reads.
+	near.Servers = []string{fmt.Sprint("nats://127.0.0.1:", c.servers[i].Port)}
+	near.Connect = []nats.Option{nats.DontRandomize(), nats.IgnoreDiscoveredServers()}
+	reader := openLog(t, near)
+	for range 20 {
+		next := uint64(1)
+		for r, err := range reader.Read(t.Context(), 1) {
+			if err != nil || r.Position != next || !same(r.Event, group("w", int(next-1)/2)[(next-1)%2]) {
+				t.Fatalf("position %d is %+v, %v", next, r, err)
+			}
+			next++
+		}
+		if next != 2*groups+1 {
+			t.Fatalf("%d events", next-1)
+		}
+	}
+}
+
+// flip flips a bit of the first file of a directory that has a text.
+func flip(t testing.TB, dir, text string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.blk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := strings.Index(string(b), text); at >= 0 {
+			b[at] ^= 1
+			if err := os.WriteFile(name, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("no file of %v has %q", names, text)
+}

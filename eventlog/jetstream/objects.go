@@ -1,0 +1,159 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/atomicfile"
+)
+
+// The bucket of snapshots lets a node begin that has none of its own. The node that appends puts
+// its snapshots there, as the files that they are; their names begin with the version of their
+// format.
+const (
+	objectPrefix = snapshotMagic + "-"
+	storedKey    = "snapshots"      // of the nodes' bucket
+	objectTime   = 10 * time.Minute // for one snapshot to be copied
+)
+
+func objectName(position uint64) string { return fmt.Sprintf("%s%020d", objectPrefix, position) }
+
+// stored is the value of the key that lists the snapshots in the bucket.
+type stored struct {
+	Positions []uint64 `json:"positions"` // in their order
+}
+
+// objects finds the bucket of snapshots, or makes it.
+func (l *Log) objects(ctx context.Context) (js.ObjectStore, error) {
+	name := l.o.Stream + "-snapshots"
+	bucket, err := l.wire.js.ObjectStore(ctx, name)
+	if errors.Is(err, js.ErrBucketNotFound) {
+		bucket, err = l.wire.js.CreateObjectStore(ctx, js.ObjectStoreConfig{
+			Bucket: name, Replicas: l.o.Replicas, Storage: js.FileStorage,
+			Description: "the snapshots of a noregret service",
+		})
+	}
+	if err != nil {
+		return nil, l.errorf(noregret.Internal, "the bucket of snapshots: %w", err)
+	}
+	return bucket, nil
+}
+
+// upload puts a snapshot of this node to the bucket and removes the oldest ones there. It reads
+// back what it has put before it notes it, because events are dropped on the strength of it.
+func (l *Log) upload(ctx context.Context, position uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, objectTime)
+	defer cancel()
+	var now stored
+	revision, err := l.get(ctx, storedKey, &now)
+	if err != nil || slices.Contains(now.Positions, position) {
+		return err
+	}
+	bucket, err := l.objects(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(l.snapshotFile(position))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	if _, err := bucket.Put(ctx, js.ObjectMeta{Name: objectName(position)}, f); err != nil {
+		return err
+	}
+	if err := l.fetchObject(ctx, bucket, position, io.Discard); err != nil {
+		return err
+	}
+	now.Positions = append(now.Positions, position)
+	slices.Sort(now.Positions)
+	drop := max(0, len(now.Positions)-l.events.KeepSnapshots)
+	old := now.Positions[:drop]
+	now.Positions = now.Positions[drop:]
+	if err := l.put(ctx, storedKey, now, revision); err != nil {
+		return err
+	}
+	for _, p := range old {
+		_ = bucket.Delete(ctx, objectName(p)) // an extra snapshot is harmless
+	}
+	return nil
+}
+
+// fetchObject copies a snapshot from the bucket, which checks its bytes.
+func (l *Log) fetchObject(ctx context.Context, bucket js.ObjectStore, position uint64, to io.Writer) error {
+	o, err := bucket.Get(ctx, objectName(position))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, o)
+	return errors.Join(err, o.Close())
+}
+
+// download copies the newest snapshot that the bucket has to this node, if it has none from which
+// it could begin. A snapshot that covers more than the log says that the log has lost its end.
+func (l *Log) download(ctx context.Context) error {
+	if n := len(l.snapshots); n > 0 && l.snapshots[n-1] >= l.base.position {
+		return nil
+	}
+	var list stored
+	if _, err := l.get(ctx, storedKey, &list); err != nil || len(list.Positions) == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, objectTime)
+	defer cancel()
+	bucket, err := l.objects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Backward(list.Positions) {
+		if p > l.last.position {
+			return l.lost("it ends at position %d, but a snapshot in its bucket covers %d", l.last.position, p)
+		}
+		if p < l.base.position {
+			break
+		}
+		err := atomicfile.Write(l.snapshotFile(p), func(w io.Writer) error {
+			return l.fetchObject(ctx, bucket, p, w)
+		})
+		if err != nil {
+			return l.errorf(noregret.Internal, "the snapshot %s of the bucket: %w", objectName(p), err)
+		}
+		saved, _, problem, err := l.readSnapshot(p)
+		if err != nil {
+			return err
+		}
+		if problem == "" {
+			l.snapshots = []uint64{p}
+			return saved.Close()
+		}
+		if l.events.Skipped != nil {
+			l.events.Skipped(l.snapshotFile(p), "from the bucket: "+problem)
+		}
+		if err := os.Remove(l.snapshotFile(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cover sees to it that the bucket has a snapshot of what is to be dropped.
+func (l *Log) cover(ctx context.Context, upTo, latest uint64) error {
+	var list stored
+	_, err := l.get(ctx, storedKey, &list)
+	if n := len(list.Positions); err != nil || n > 0 && list.Positions[n-1] >= upTo {
+		return err
+	}
+	l.snapMu.Lock()
+	defer l.snapMu.Unlock()
+	if err := l.upload(ctx, latest); err != nil {
+		return l.errorf(noregret.Internal, "copying a snapshot to its bucket: %w", err)
+	}
+	return nil
+}
