@@ -24,7 +24,7 @@
 //     experiment/propose/mixture, the default policy, holds guardrails by standard errors of the
 //     mixture.
 //   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
-//     eventlog/memlog is one in memory, for tests.
+//     eventlog/memlog is one in memory, for tests, and eventlog/jetstream one of several nodes.
 //   - [github.com/noregret/noregret/server] serves them over HTTP, and server/scoring predictions of
 //     classifiers.
 //
