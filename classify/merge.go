@@ -19,7 +19,8 @@ import (
 // sums of squares are averaged, each shard counted by its rows. Moments, class counts, predictions
 // and rewards are added, and on their sums the measure's dual is solved again: SPADE's point
 // (α, β), STAMP's level. The result is a model like any other, and [FitShard] starts the next pass
-// from it.
+// from it. Shards of a pass that trained nothing ([ShardOptions]) give the model that they started
+// from, with a calibration; no pass starts from that.
 //
 // The result does not depend on the order of the shards, bit for bit. Shards of another training
 // (measure, options, feature space, pass), and shards whose rows overlap, are errors of code
@@ -34,6 +35,9 @@ func Merge(shards []*Model, opt MergeOptions) (*Model, error) {
 	if m.missing = m.missingShares(); len(m.missing) > 0 && !opt.AllowMissing {
 		return nil, noregret.BadInputf("", "%s; train these, or allow it to merge the others without their rows",
 			m.missing[0])
+	}
+	if m.shards[0].Shard.Scores != nil {
+		return m.calibrated()
 	}
 	return m.model()
 }
@@ -96,6 +100,10 @@ func newMerging(shards []*Model) (*merging, error) {
 			return nil, noregret.BadInputf("",
 				"%s is of pass %d and %s of pass %d, or they started from different models",
 				a, first.Shard.Pass, b, s.Shard.Pass)
+		}
+		if !ofOnePass(s.Shard.Scores, first.Shard.Scores) {
+			return nil, noregret.BadInputf("", "%s and %s differ in the scores for a calibration: run the same "+
+				"pass on all shards", a, b)
 		}
 	}
 	m.joinLabels()
@@ -329,7 +337,8 @@ func sum(a, b measure.Confusion) measure.Confusion {
 func (m *merging) scale(out *Model) error {
 	first := m.shards[0].Shard
 	s := &ModelShard{
-		Merged: true, Pass: first.Pass, Start: first.Start, MeanSquare: first.MeanSquare, MeanWeight: first.MeanWeight,
+		Merged: true, Apart: true, Pass: first.Pass, Start: first.Start,
+		MeanSquare: first.MeanSquare, MeanWeight: first.MeanWeight,
 		Steps:       m.number(func(s *Model) float64 { return s.Shard.Steps }),
 		BiasSquares: m.number(func(s *Model) float64 { return s.Shard.BiasSquares }),
 	}
@@ -340,6 +349,7 @@ func (m *merging) scale(out *Model) error {
 	all := new(moments)
 	for k, x := range m.shards {
 		s.Parts = append(s.Parts, x.Shard.Parts[0])
+		s.Apart = s.Apart && x.Shard.Apart
 		s.Counts, s.Held = sum(s.Counts, x.Shard.Counts), sum(s.Held, x.Shard.Held)
 		s.Rewards.Positives += x.Shard.Rewards.Positives
 		s.Rewards.Negatives += x.Shard.Rewards.Negatives
@@ -368,12 +378,19 @@ func (m *merging) held(c measure.Confusion, two measure.Measure) *float64 {
 	if c == (measure.Confusion{}) {
 		return nil
 	}
-	if p := m.shards[0].Options.PriorPositives; p > 0 {
-		factor := ((1 - p) / p) / (m.train.Labels[1].Weight / m.train.Labels[0].Weight)
-		c.TN, c.FP = c.TN*factor, c.FP*factor
-	}
+	factor := m.negativeWeight()
+	c.TN, c.FP = c.TN*factor, c.FP*factor
 	value := two.Value(c)
 	return finite(&value)
+}
+
+// negativeWeight is the factor for the weights of negatives that gives the classes the ratio of the
+// population.
+func (m *merging) negativeWeight() float64 {
+	if p := m.shards[0].Options.PriorPositives; p > 0 {
+		return ((1 - p) / p) / (m.train.Labels[1].Weight / m.train.Labels[0].Weight)
+	}
+	return 1
 }
 
 // solve solves the dual of the measure on the merged rates: SPADE's point is that of the smallest

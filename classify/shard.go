@@ -43,6 +43,11 @@ type ModelShard struct {
 	// Moments are those of the features; null in a merged model and from the second pass on, where
 	// the scaling of the model is that of all shards.
 	Moments *ShardMoments `json:"moments"`
+	// Apart says that the rows that are held out were so in all passes: each was on the same
+	// shards.
+	Apart bool `json:"apart"`
+	// Scores are those of a pass that trains nothing; null elsewhere.
+	Scores *ShardScores `json:"scores"`
 	// Counts are the predictions for the rows that were trained on, by the shard's own model, and
 	// Rewards the weighted sums of their rewards, by which the dual is solved. A merged model has
 	// the sums over all shards.
@@ -90,7 +95,10 @@ type ShardOptions struct {
 	// Fit holds the options of the training. The algorithm must be an online learner of two
 	// classes: spade, stamp or one of sgd-*; the default is that of the measure. Passes counts
 	// those over the shard before its model is merged; nil is 1. Folds, TuneSteps, Drift, Valid and
-	// StepsBetting are refused.
+	// StepsBetting are refused. Calibration as platt or isotonic, with From, makes a pass that
+	// trains nothing: the rows that the shard has held out are scored by From, and Merge fits the
+	// calibration to the scores of all shards, and tunes the threshold on them if the algorithm
+	// tunes one. All passes must have held the same rows out.
 	Fit Options
 	// Share says which rows of its input the data are ([dataset.Options.Share]).
 	Share dataset.Share
@@ -111,6 +119,9 @@ func FitShard(ctx context.Context, data Data, opt ShardOptions) (*Model, error) 
 	f, err := newShardFit(data, opt)
 	if err != nil {
 		return nil, err
+	}
+	if opt.calibrates() {
+		return f.scored(ctx, data)
 	}
 	t := startTraining(ctx, data, f.opt)
 	t.alg = f.algorithm()
@@ -149,6 +160,7 @@ type shardFit struct {
 	spade   *SPADE   // the learner, if it is one
 	moments *moments // of the first pass
 	config  Config   // of the learner
+	rule    CalibrationRule
 }
 
 func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
@@ -165,6 +177,10 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 	if err := o.ClassWeights.refuse("a shard does not carry class weights to its merge"); err != nil {
 		return nil, err
 	}
+	rule := o.Calibration
+	if opt.calibrates() {
+		o.Calibration = opt.From.Options.Calibration
+	}
 	r, err := o.resolve(Binary)
 	if err != nil {
 		return nil, err
@@ -178,12 +194,12 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 	case r.learner.Steps == StepsBetting:
 		return nil, usage("bets cannot be averaged: coin betting trains on one machine only")
 	case o.Calibration.asked():
-		return nil, noregret.Errorf(noregret.Usage, "calibration", "needs the scores of all held-out rows in one "+
-			"place, which shards have not: leave it out, or train on one machine")
+		return nil, noregret.Errorf(noregret.Usage, "calibration", "needs scores of the merged model: train and merge "+
+			"first, then start from the result with this calibration, which trains nothing")
 	case o.Drift.Kind != forget.None:
 		return nil, usage("a shard is shuffled: drift has no meaning")
 	}
-	f := &shardFit{opt: r, share: opt.Share, from: opt.From}
+	f := &shardFit{opt: r, share: opt.Share, from: opt.From, rule: rule}
 	if f.from == nil {
 		return f, nil
 	}
@@ -325,6 +341,7 @@ func (f *shardFit) state(t *training, m *Linear) (*ModelShard, error) {
 		Moments: f.moments.shard(), Squares: SparseVector{Index: []uint32{}, Value: []float64{}},
 	}
 	before := 0.0
+	s.Apart = f.from == nil || f.from.Shard.Apart && slices.Contains(f.from.Shard.Parts, s.Parts[0])
 	if f.from != nil {
 		s.Pass, before = f.from.Shard.Pass+1, float64(int64(f.from.Shard.Steps))
 	}
@@ -428,6 +445,12 @@ func (s *ModelShard) check(m *Model) error {
 			return noregret.BadInputf("shard.parts", "share %d of %d of %q, which does not exist", p.Share, p.Of,
 				p.Digest)
 		}
+	}
+	if s.Scores != nil && (s.Merged || s.Pass == 1) {
+		return noregret.BadInputf("shard.scores", "only a shard that started from a merged model has scores")
+	}
+	if err := s.Scores.check(); err != nil {
+		return err
 	}
 	spade, stamp := m.Algorithm == "spade", m.Algorithm == "stamp" && s.Merged
 	if (s.Dual != nil) != spade || (s.Level != nil) != stamp {

@@ -23,7 +23,9 @@ of different options, passes or positive labels are refused, and so are two shar
 share rows, and a share K/N of an input that is missing: --allow-missing goes on without its rows,
 with a warning that stays in the model. Inputs that are missing as a whole cannot be seen.
 
-The model has no probabilities: the scores of its shards cannot be calibrated in one place.
+The model has no probabilities. After a last pass with --from and --calibration platt or isotonic,
+which trains nothing, the merged model is that which the pass started from, with a calibration of
+the scores of all rows that the shards have held out, and a threshold that is tuned on them.
 
 With --json the output is that of "noregret train --json".`
 

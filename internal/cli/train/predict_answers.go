@@ -120,8 +120,8 @@ func (f *answerFlags) decider(r *modelReader) (*decider, error) {
 		}
 		if m.Shard != nil && name != "top" {
 			return nil, noregret.Errorf(noregret.Usage, "--"+name,
-				"the model of a shard and one merged from shards have no calibration: it needs the scores of all rows "+
-					"in one place; train on one machine")
+				"the model of a shard and one merged from shards have no calibration: run one more pass with "+
+					"--from and --calibration platt or isotonic on all shards, and merge them")
 		}
 		if m.Calibration == nil && name != "top" {
 			return nil, noregret.Errorf(noregret.Usage, "--"+name,

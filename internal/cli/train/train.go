@@ -83,7 +83,9 @@ docs/prequential.md explains them.
 modulo N, and writes a model from which "noregret merge" joins those of all shards. --from starts
 the next pass from the merged model. Where every machine has a file of its own, each file is the
 shard 1/1. The algorithm must be stamp, spade or one of the sgd-*; --passes counts the passes
-before a merge, 1 by default. docs/how-to/several-machines.md has recipes.
+before a merge, 1 by default. --from with --calibration platt or isotonic trains nothing: it scores
+the rows that the shard has held out by the merged model, and "noregret merge" of these shards gives
+that model with probabilities. docs/how-to/several-machines.md has recipes.
 
 Data with more than two labels: a measure of all classes (macro_f1, macro_recall, accuracy, and
 min, hmean, qmean and gmean without --positive) trains one linear model per class, and the largest

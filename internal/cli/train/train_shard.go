@@ -22,7 +22,8 @@ type shardFlags struct {
 func (s *shardFlags) addTo(f *pflag.FlagSet) {
 	f.StringVar(&s.text, "shard", s.text,
 		"K/N: train on the rows whose number is K modulo N, for noregret merge; 1/1 is a file of its own")
-	f.StringVar(&s.from, "from", s.from, "with --shard: merged model that the pass starts from")
+	f.StringVar(&s.from, "from", s.from,
+		"with --shard: merged model that the pass starts from; with --calibration it is calibrated only")
 }
 
 func (s *shardFlags) given() bool { return s.text != "" }

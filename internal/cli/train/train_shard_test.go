@@ -54,6 +54,18 @@ func TestTrainShards(t *testing.T) {
 	}
 	run("evaluate", "--model", at("a"), at("d.svm"))
 
+	// A last pass trains nothing, and gives the model probabilities.
+	for _, k := range []string{"1", "2"} {
+		run("train", "--measure", "f1", "--shard", k+"/2", "--calibration", "platt", "--from", at("a"),
+			"--model", at(k), at("d.svm"))
+	}
+	if out := run("merge", "--model", at("p"), at("2"), at("1")); !strings.Contains(out, "calibrated on 2 shards") {
+		t.Errorf("merge prints\n%s", out)
+	}
+	if out := run("predict", "--model", at("p"), "--proba", at("d.svm")); !strings.HasPrefix(out, "0.") {
+		t.Errorf("predict prints\n%.200s", out)
+	}
+
 	// A missing share is named, and a merge without it says so.
 	run("train", "--measure", "f1", "--shard", "3/3", "--model", at("3"), at("d.svm"))
 	refused := func(args ...string) string {
@@ -74,7 +86,7 @@ func TestTrainShards(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--proba: the model of a shard and one merged":  {"predict", "--model", at("c"), "--proba", at("d.svm")},
 		"top 5: how many of them are positive is unkno": {"predict", "--model", at("c"), "--top", "5", at("d.svm")},
-		"--calibration: needs the scores of all held-ou": {
+		"--calibration: needs scores of the merged mode": {
 			"train", "--measure", "f1", "--shard", "1/2", "--calibration", "platt", "--model", at("4"), at("d.svm"),
 		},
 	} {
