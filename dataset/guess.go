@@ -10,8 +10,12 @@ import (
 const lookRows = 100
 
 // centerFrom is the size from which on float32 does not hold every integer, 2^24. A column whose
-// first number is at least that large is centered.
+// first number is at least that large, and less than centerTo, is centered.
 const centerFrom = 1 << 24
+
+// centerTo bounds what is subtracted without --center. It holds every time in nanoseconds. Where a
+// number is larger, so may be the differences, and float32 cannot hold twice its largest number.
+const centerTo = 1 << 63
 
 // guess finds out from the first values of a column how it is read.
 type guess struct {
@@ -161,7 +165,8 @@ func (g *guess) apply(c *Column, opt *Options, others byte, center bool) error {
 		return fmt.Errorf("column %q: %w", c.Name, err)
 	}
 	c.setNotation(n)
-	if v, ok := n.number([]byte(g.cell), nil); ok && !math.IsInf(v, 0) && (center || math.Abs(v) >= centerFrom) {
+	v, ok := n.number([]byte(g.cell), nil)
+	if size := math.Abs(v); ok && !math.IsInf(v, 0) && (center || size >= centerFrom && size < centerTo) {
 		c.Center = v
 	}
 	return nil

@@ -112,6 +112,18 @@ func TestReadings(t *testing.T) {
 		{"quoted in a file with commas", "a,y\n\"1,5\",p\n\"2,5\",q\n", Options{}, Column{
 			Kind: Numeric, Decimal: ",", Thousands: ".",
 		}, "1.5 2.5"},
+		{
+			"beyond what differences float32 holds", "a,y\n2e38,p\n-2.68843e+38,q\n",
+			Options{},
+			Column{Kind: Numeric},
+			"2e+38 -2.68843e+38",
+		},
+		{
+			"nanoseconds and the largest numbers", "a,y\n1700000000000000000,p\n-3.4028234e38,q\n",
+			Options{},
+			Column{Kind: Numeric, Center: 1.7e18},
+			"- -3.4028235e+38",
+		},
 		{"thousands", "a;y\n1,234.5;p\n7;q\n", Options{}, Column{Kind: Numeric, Thousands: ","}, "1234.5 7"},
 		{"two marks of thousands", "a;y\n1,234,567;p\n7;q\n", Options{}, Column{
 			Kind: Numeric, Thousands: ",",
@@ -431,6 +443,17 @@ func TestReadingErrors(t *testing.T) {
 			Options{},
 			`: column "a": its values lie between 1e+06 and 1.000000008e+06, where float32 has steps of 0.12: subtract ` +
 				`the first value when it is read (--center), or leave it out (--ignore-columns)`,
+		},
+		{
+			"beyond float32 without the first value", "a,y\n2e38,p\n-2.68843e+38,q\n",
+			Options{CenterColumns: []string{"a"}},
+			`:3: column "a": cell "-2.68843e+38": without the column's first value, 2e+38, it leaves the range of ` +
+				`float32, ±3.4028235e38: do not subtract that (--center)`,
+		},
+		{
+			"beyond float32 in another notation", "a,y\n1%,p\n1e41%,q\n",
+			Options{},
+			`:3: column "a": cell "1e41%": the value must lie in the range of float32, ±3.4028235e38`,
 		},
 		{
 			"not a date", "a,y\n2024-02-28,p\n2024-02-30,q\n",

@@ -218,9 +218,14 @@ func valueFault(what string, val []byte) error {
 		return fmt.Errorf("%s: the value must be a finite number", what)
 	}
 	if v, ok := number(val); ok && !inFloat32(v) {
-		return fmt.Errorf("%s: the value must lie in the range of float32, ±3.4028235e38", what)
+		return outOfFloat32(what)
 	}
 	return fmt.Errorf("%s: the value must be a decimal number", what)
+}
+
+// outOfFloat32 returns the error for a number that float32 does not hold.
+func outOfFloat32(what string) error {
+	return fmt.Errorf("%s: the value must lie in the range of float32, ±3.4028235e38", what)
 }
 
 func isDigits(b []byte) bool {
