@@ -39,8 +39,9 @@ rows are drawn as those of training were. Held-out rows also chose the model, so
 slightly too good; "noregret evaluate" on rows of their own is not.
 
 --costs predicts the label of the least expected cost: fn=10,fp=1 for two classes, the costs of a
-missed positive and of a false alarm, or a CSV file with the columns true, predicted and cost. A
-pair that the file lacks costs 1, and a right prediction nothing unless the file says so.`
+missed positive and of a false alarm, or a CSV file with the columns true, predicted and cost, each
+pair once. A pair that the file lacks costs 1, and a right prediction nothing unless the file says
+so. Costs that are all 0 prefer no label and are refused.`
 
 // answerFlags are the flags of predict for probabilities and other decisions than the model's.
 type answerFlags struct {
@@ -280,6 +281,9 @@ func readCosts(text string, m *classify.Model) ([][]float64, error) {
 			return nil, noregret.Errorf(noregret.Usage, "--costs",
 				"%q has one cost, want both, as the labels depend on their ratio: fn=COST,fp=COST", text)
 		}
+		if !anyCost(costs) {
+			return nil, noregret.Errorf(noregret.Usage, "--costs", "%q: the costs are all 0, want one above 0", text)
+		}
 		return costs, nil
 	}
 	f, err := os.Open(text)
@@ -287,7 +291,18 @@ func readCosts(text string, m *classify.Model) ([][]float64, error) {
 		return nil, noregret.Errorf(noregret.Usage, "--costs", "%w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	return costs, readCostFile(f, text, labels, costs)
+	if err := readCostFile(f, text, labels, costs); err != nil {
+		return nil, err
+	}
+	if !anyCost(costs) {
+		return nil, noregret.BadInputf(text, "the costs are all 0, want one above 0")
+	}
+	return costs, nil
+}
+
+// anyCost reports whether a cost is above 0: without any, no label is cheaper than another.
+func anyCost(costs [][]float64) bool {
+	return slices.ContainsFunc(costs, func(row []float64) bool { return slices.Max(row) > 0 })
 }
 
 // parseCost reads a cost.
@@ -303,6 +318,8 @@ func parseCost(text string) (float64, error) {
 func readCostFile(f io.Reader, name string, labels []string, costs [][]float64) error {
 	r := csv.NewReader(f)
 	r.FieldsPerRecord = 3
+	type pair struct{ i, j int }
+	lines := map[pair]int{} // where a pair is
 	for first := true; ; first = false {
 		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -321,6 +338,12 @@ func readCostFile(f io.Reader, name string, labels []string, costs [][]float64) 
 			return noregret.BadInputf(place, "the labels are %q and %q, want two of %s", fields[0], fields[1],
 				show.Listed(labels))
 		}
+		if before, ok := lines[pair{i, j}]; ok {
+			return noregret.BadInputf(place, "the cost of true %q and predicted %q is in line %d too: want each "+
+				"pair once",
+				fields[0], fields[1], before)
+		}
+		lines[pair{i, j}] = line
 		v, err := parseCost(fields[2])
 		if err != nil {
 			return noregret.BadInputf(place, "the cost is %q, want a finite number at least 0", fields[2])
