@@ -25,7 +25,8 @@ type Cluster struct {
 	// Transport sends requests to the node that leads. Nil means [http.DefaultTransport].
 	Transport http.RoundTripper
 
-	knows, raise int // versions of the rules, of tests
+	knows, raise int           // versions of the rules, of tests
+	reachTime    time.Duration // that of tests, 0 for reachTime
 }
 
 // DefaultCluster returns the defaults: a node looks at the lease, which lasts two seconds,

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -103,7 +104,7 @@ func (n *node) pass(w http.ResponseWriter, r *http.Request, p *access.Principal,
 				answer.Header.Del(name) // this node has set it
 			}
 			if err == nil {
-				ctx, cancel := context.WithTimeout(r.Context(), reachTime)
+				ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(n.reachTime, reachTime))
 				defer cancel()
 				_ = n.reach(ctx, position) // it is stored in any case
 			}
