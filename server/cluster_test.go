@@ -76,6 +76,11 @@ const clusterLasts = 2 * time.Second
 func newCluster(t *testing.T, n int, change ...func(c *Config)) *cluster {
 	t.Helper()
 	noLeaks(t)
+	return newLeakyCluster(t, n, change...)
+}
+
+func newLeakyCluster(t *testing.T, n int, change ...func(c *Config)) *cluster {
+	t.Helper()
 	c := &cluster{
 		t: t, storage: memlog.NewStorage(), clock: &world{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)},
 		change: func(*Config) {},

@@ -57,7 +57,6 @@ func (w *writer) lead(term uint64) error {
 		if err := w.privacy.takeOver(w.live.state); err != nil {
 			return err
 		}
-		w.snapshots.last = w.log.Stats().Snapshot
 		w.leads.Store(true)
 		return nil
 	}
@@ -100,8 +99,15 @@ func (w *writer) follow(records []eventlog.Record) error {
 	if w.leads.Load() {
 		w.fenced()
 	}
-	_, err := w.fold(at+1, events)
-	return err
+	if _, err := w.fold(at+1, events); err != nil {
+		return err
+	}
+	size := int64(0)
+	for i := range events {
+		size += int64(len(events[i].Payload)) + 64
+	}
+	w.snapshots.maintain(w.live.state, size)
+	return nil
 }
 
 // fenced ends the lead, because another node has appended to the log.

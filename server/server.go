@@ -164,6 +164,7 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log eventlog.Lo
 		},
 		queue: make(chan *command, queueLength), ended: make(chan struct{}),
 	}
+	s.writer.snapshots.drops = s.writer.leads.Load
 	s.live.lost = s.writer.lost
 	s.writer.latest = state.Time()
 	s.writer.leads.Store(c.Cluster == nil)
@@ -302,7 +303,6 @@ func (s *Server) Handler() http.Handler { return s.config.observe(s.proxies, s.r
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		s.Drain()
-		leads := s.writer.leads.Load()
 		close(s.ended)
 		ctx, cancel := context.WithTimeout(context.Background(), s.config.RequestTime)
 		s.node.end(ctx)
@@ -315,7 +315,7 @@ func (s *Server) Close() error {
 		}
 		s.alerts.finish()
 		var err error
-		if leads && s.writer.err() == nil {
+		if s.writer.err() == nil {
 			err = s.writer.snapshots.finish(s.live.state)
 		}
 		s.closeErr = errors.Join(err, s.log.Close(), closeRoom(&s.config, s.intake.pool))

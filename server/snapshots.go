@@ -28,6 +28,9 @@ type snapshotter struct {
 	// free returns the bytes that are free on the disk, if it says.
 	free func() (bytes uint64, known bool)
 
+	// drops reports whether this process drops old events: on a cluster, only the node that leads.
+	drops func() bool
+
 	last    uint64       // position of the latest snapshot begun; only the writer uses it
 	since   int64        // bytes of the events since then; only the writer uses it
 	checked int64        // when expire last looked for old events; only the writer uses it
@@ -113,7 +116,7 @@ func (s *snapshotter) maintain(state *experiment.State, added int64) {
 	}
 	s.before.last, s.before.since = s.last, s.since
 	s.last, s.since = frozen.Position(), 0
-	keep := s.retainAll || onlyExpire(state)
+	keep := s.retainAll || onlyExpire(state) || !s.drops()
 	s.running.Go(func() {
 		defer s.saving.Store(false)
 		_ = s.saveAndDrop(frozen, keep) // logged
@@ -270,7 +273,7 @@ func (s *snapshotter) finish(state *experiment.State) error {
 	if err != nil {
 		return err
 	}
-	err = s.saveAndDrop(frozen, s.retainAll || onlyExpire(state))
+	err = s.saveAndDrop(frozen, s.retainAll || onlyExpire(state) || !s.drops())
 	if errors.Is(err, eventlog.ErrNoRoom) || eventlog.IsUnwritable(err) {
 		return nil
 	}

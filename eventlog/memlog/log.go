@@ -241,6 +241,9 @@ func (l *Log) SaveSnapshot(ctx context.Context, position uint64, state []byte) e
 	if n := len(s.snapshots); n > 0 {
 		latest = s.snapshots[n-1].Position
 	}
+	if position > 0 && position < latest && len(s.open) > 1 {
+		return nil // another log's is newer
+	}
 	if position > l.last || position < latest || position == 0 {
 		return noregret.Errorf(noregret.Usage, "snapshot", "position %d: it must be %d to %d", position, max(latest, 1),
 			l.last)
