@@ -55,14 +55,15 @@ func openStore(dir string, every int, s *serving.Service) (*store, error) {
 	return t, nil
 }
 
-// changed saves the state if there are enough changes.
+// changed saves the state if there are enough changes. After close it does nothing: the file may be
+// that of another service then.
 func (t *store) changed(n int) error {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.unsaved += n; t.unsaved < t.every {
+	if t.unsaved += n; t.closed || t.unsaved < t.every {
 		return nil
 	}
 	return t.save()
