@@ -54,10 +54,11 @@ func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 	}
 	if notationsOf(cell) != 0 {
 		return mixed("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
-			"in one way, or say which mark is the decimal one (--decimal)", quote(cell), col.notation)
+			"in one way%s", quote(cell), col.notation,
+			p.opt.advise(", or say which mark is the decimal one (--decimal)"))
 	}
-	return mixed("cell %s is not a number, but the column's first value is one; declare a column of "+
-		"names with --categorical, or what means missing with --missing-values", quote(cell))
+	return mixed("cell %s is not a number, but the column's first value is one%s", quote(cell), p.opt.advise(
+		"; declare a column of names with --categorical, or what means missing with --missing-values"))
 }
 
 // mixed is the error of a cell that is not what its column's first values are.
@@ -86,8 +87,8 @@ func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
 		return p.missing(r, col, cell)
 	case !ok:
 		return mixed("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD, or "+
-			"YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; declare a column of names with --categorical",
-			quote(cell))
+			"YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind%s", quote(cell),
+			p.opt.advise("; declare a column of names with --categorical"))
 	}
 	add := func(part int, v float64) { r.addNumber(col.parts[part], v) }
 	add(dayPart, (m.unix()-col.center)/daySeconds)

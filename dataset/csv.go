@@ -13,16 +13,16 @@ import (
 // nameTable maps feature names to feature numbers in one of three ways: by hashing, by the fixed
 // dictionary of a schema, or to local numbers of the chunk, which the consumer makes global.
 type nameTable struct {
+	opt    *Options
 	bits   int
 	fixed  map[string]uint32 // nil: the dictionary grows
-	unseen Unseen
-	direct uint32 // smaller numbers are features already; local numbers start here
+	direct uint32            // smaller numbers are features already; local numbers start here
 	sorter rowSorter
 	buf    []byte
 }
 
 func newNameTable(opt *Options, fixed map[string]uint32) nameTable {
-	return nameTable{bits: opt.Bits, fixed: fixed, unseen: opt.Unseen}
+	return nameTable{opt: opt, bits: opt.Bits, fixed: fixed}
 }
 
 // local reports whether the numbers are local ones.
@@ -38,8 +38,9 @@ func (t *nameTable) feature(r *result, name []byte) (f uint32, ok bool, err erro
 		return t.direct + id, true, nil
 	}
 	f, ok = t.fixed[string(name)]
-	if !ok && t.unseen == UnseenError {
-		return 0, false, fmt.Errorf("the model has no feature %s; --unseen ignore drops such values", quote(name))
+	if !ok && t.opt.Unseen == UnseenError {
+		return 0, false, fmt.Errorf("the model has no feature %s%s", quote(name),
+			t.opt.advise("; --unseen ignore drops such values"))
 	}
 	return f, ok, nil
 }

@@ -154,6 +154,16 @@ type Options struct {
 
 	only    map[string]bool // OnlyLabels, or nil
 	nominal []string        // CSV that was ARFF: columns that are categorical without another role
+	rows    bool            // of requests, see advise
+}
+
+// advise returns advice that names flags. There is none on the rows of requests: the model says how
+// these are read, and who sends them has no flags.
+func (opt *Options) advise(advice string) string {
+	if opt.rows {
+		return ""
+	}
+	return advice
 }
 
 // asked holds options as they were given, for those whose default hides this.

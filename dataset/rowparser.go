@@ -35,6 +35,7 @@ func NewRowParser(s *Schema, unseen Unseen) (*RowParser, error) {
 	if err != nil {
 		return nil, err
 	}
+	opt.rows = true
 	p := &RowParser{opt: opt, chunk: chunk{file: "line", line: 1}}
 	fixed := map[string]uint32{}
 	for i, f := range s.Features {

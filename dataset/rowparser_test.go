@@ -111,6 +111,7 @@ func TestRowParserReadsAsFiles(t *testing.T) {
 
 func TestRowParserErrors(t *testing.T) {
 	csv, _ := schemaOf(t, Options{}, "age,city,rate,y\n3,Paris,10%,1\n4,Rome,20%,0\n")
+	dates, _ := schemaOf(t, Options{}, "d,y\n2024-01-01,1\n2024-01-02,0\n")
 	svm, _ := schemaOf(t, Options{}, "1 1:1 3:1\n0 2:1\n")
 	jsonl, _ := schemaOf(t, Options{}, "{\"label\":1,\"a\":2}\n")
 	for _, c := range []struct {
@@ -118,7 +119,9 @@ func TestRowParserErrors(t *testing.T) {
 		row, wanted string
 	}{
 		{csv, `{"ag":3}`, `rows[1]."ag": the model has no such column: want some of "age", "city", "rate"`},
-		{csv, `{"age":"old","city":"Rome","rate":"1%"}`, `rows[1]: column "age"`},
+		{csv, `{"age":"old","city":"Rome","rate":"1%"}`, `rows[1]: column "age": cell "old" is not a number, but the column's first value is one`},
+		{csv, `{"age":"1,5","city":"Rome","rate":"1%"}`, `write all of a column in one way`},
+		{dates, `{"d":"x"}`, `cell "x" is not a date`},
 		{csv, `{"age":[3]}`, `rows[1]."age": "[3]": want a number, a text`},
 		{csv, `{"rate":3}`, `the column has percentages`},
 		{csv, `{"age":1,"city":"Berlin","rate":"1%"}`, `"city=Berlin"`},
@@ -128,6 +131,8 @@ func TestRowParserErrors(t *testing.T) {
 		{svm, `{"1":"3"}`, `rows[1].1: "\"3\"": want a number`},
 		{svm, `{"1":3,"01":3}`, `rows[1]: `},
 		{svm, `{"9":3}`, `rows[1]: `},
+		{svm, `{"0":3}`, `index 0`},
+		{svm, `{"99999999999":3}`, `rows[1]: `},
 		{svm, `{"1":1e99}`, `rows[1]: `},
 		{jsonl, `{"b":3}`, `rows[1]: key "b"`},
 		{jsonl, `{"a":3,"a":4}`, `duplicate key`},
@@ -137,9 +142,15 @@ func TestRowParserErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := map[Format]string{CSV: `{"age":1,"city":"Rome","rate":"1%"}`, SVMLight: "{}", JSONL: "{}"}[c.schema.Format]
+		if c.schema == dates {
+			first = `{"d":"2024-01-01"}`
+		}
 		_, _, err = p.Objects([]json.RawMessage{json.RawMessage(first), json.RawMessage(c.row)})
 		if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), c.wanted) {
 			t.Errorf("%s: %v, want %s", c.row, err, c.wanted)
+		}
+		if err != nil && strings.Contains(err.Error(), "--") {
+			t.Errorf("%s: %v: who sends rows has no flags", c.row, err)
 		}
 	}
 	p, err := NewRowParser(svm, UnseenIgnore)

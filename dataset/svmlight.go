@@ -154,8 +154,8 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 		prev = idx
 		if idx == 0 {
 			if p.shift == 1 {
-				return fmt.Errorf("token %s: index 0, but features are numbered from 1; if the file counts from 0, "+
-					"use --base 0", quote(token(l, start)))
+				return fmt.Errorf("token %s: index 0, but features are numbered from 1%s", quote(token(l, start)),
+					p.opt.advise("; if the file counts from 0, use --base 0"))
 			}
 			sawZero = true
 		}
@@ -163,8 +163,8 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 		f := idx - int64(p.shift)
 		if p.dim >= 0 && f >= p.dim {
 			if p.opt.Unseen == UnseenError {
-				return fmt.Errorf("token %s: the model has no such feature, its last index is %d; --unseen ignore "+
-					"drops such values", quote(token(l, start)), p.dim-1+int64(p.shift))
+				return fmt.Errorf("token %s: the model has no such feature, its last index is %d%s",
+					quote(token(l, start)), p.dim-1+int64(p.shift), p.opt.advise("; --unseen ignore drops such values"))
 			}
 			ignored++
 			continue
@@ -203,7 +203,7 @@ func (p *svmParser) fault(l []byte, i int) error {
 		return fmt.Errorf("token %s: the index must be a whole number", quote(tok))
 	}
 	if n, err := strconv.ParseInt(string(idx), 10, 64); err != nil || n > p.limit {
-		advice := "; raise the largest dimension (--max-dim) or hash features (--bits)"
+		advice := p.opt.advise("; raise the largest dimension (--max-dim) or hash features (--bits)")
 		if p.limit >= maxIndex {
 			advice = ""
 		}
