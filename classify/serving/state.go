@@ -33,16 +33,28 @@ func (s *Service) kind() (string, error) {
 // MarshalBinary implements [encoding.BinaryMarshaler]: what waits for labels, the figures, the
 // counts and what was learned, but not the model. Going on after UnmarshalBinary into a service of
 // the same model and options is bit-identical.
+//
+// Predictions and labels wait only while the state is copied, not while it is encoded; but a model
+// that learns is encoded meanwhile, O(d).
 func (s *Service) MarshalBinary() ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	kind, err := s.kind()
 	if err != nil {
 		return nil, err
 	}
-	st := state{
-		Counts: s.counts, Entries: s.waiting.entries, Window: s.window.list(), Two: s.total.Two, Labels: s.total.Labels,
-		Weight: s.total.Weight, Exact: s.total.Exact, Square: s.total.Square,
+	st, err := s.copyState()
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Seal(stateMagic, kind, st)
+}
+
+// copyState copies the state. The rows and answers of entries are shared, as they never change.
+func (s *Service) copyState() (st state, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st = state{
+		Counts: s.counts, Entries: slices.Clone(s.waiting.entries), Window: s.window.list(), Two: s.total.Two,
+		Labels: slices.Clone(s.total.Labels), Weight: s.total.Weight, Exact: s.total.Exact, Square: s.total.Square,
 	}
 	if s.model.Task == classify.Multiclass {
 		k := s.total.Classes.Classes()
@@ -56,11 +68,9 @@ func (s *Service) MarshalBinary() ([]byte, error) {
 		st.Stopped = s.stopped.Error()
 	}
 	if s.learner != nil {
-		if st.Learner, err = s.learner.MarshalBinary(); err != nil {
-			return nil, err
-		}
+		st.Learner, err = s.learner.MarshalBinary()
 	}
-	return snapshot.Seal(stateMagic, kind, st)
+	return st, err
 }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. A state that is damaged or of another

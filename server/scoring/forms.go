@@ -68,10 +68,20 @@ type ModelAnswer struct {
 	Expected *Expected `json:"expected"`
 	// Learning says how the model goes on, null if it does not.
 	Learning *Learning `json:"learning"`
+	// State says how the state is saved, null if it is not.
+	State *State `json:"state"`
 	// Counts are the numbers of rows and labels so far.
 	Counts Counts `json:"counts"`
 	// Figures are values of the predictions as they were answered, on labelled rows.
 	Figures Figures `json:"figures"`
+}
+
+// State says how the state is saved.
+type State struct {
+	// Unsaved is the number of rows and labels that are not in the file.
+	Unsaved int64 `json:"unsaved"`
+	// Failing says that the last save failed: another try comes within a minute.
+	Failing bool `json:"failing"`
 }
 
 // Learning says how a model learns from labels.

@@ -7,7 +7,10 @@ import (
 )
 
 // collector collects the metrics of predictions and labels when they are requested.
-type collector struct{ serving *serving.Service }
+type collector struct {
+	serving *serving.Service
+	store   *store // nil if no state is kept
+}
 
 var (
 	predictionsDesc = prometheus.NewDesc("noregret_predictions_total", "Rows answered.", nil, nil)
@@ -18,7 +21,11 @@ var (
 	waitingDesc  = prometheus.NewDesc("noregret_rows_waiting", "Rows that wait for their label.", nil, nil)
 	labelledDesc = prometheus.NewDesc("noregret_progressive_rows", "Labelled rows, by scope: all or window.",
 		[]string{"scope"}, nil)
-	figureDesc = prometheus.NewDesc("noregret_progressive_value",
+	unsavedDesc = prometheus.NewDesc("noregret_state_unsaved", "Rows and labels that are not in the file of the state.",
+		nil, nil)
+	failingDesc  = prometheus.NewDesc("noregret_state_failing", "1 while the state cannot be saved.", nil, nil)
+	failuresDesc = prometheus.NewDesc("noregret_state_failures_total", "Saves of the state that failed.", nil, nil)
+	figureDesc   = prometheus.NewDesc("noregret_progressive_value",
 		"Value of the predictions as they were answered, by figure and scope: all labelled rows, or the latest.",
 		[]string{"figure", "scope"}, nil)
 )
@@ -27,6 +34,7 @@ var (
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		predictionsDesc, labelsDesc, droppedDesc, learnedDesc, waitingDesc, labelledDesc, figureDesc,
+		unsavedDesc, failingDesc, failuresDesc,
 	} {
 		ch <- d
 	}
@@ -47,6 +55,12 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	metric(labelsDesc, prometheus.CounterValue, float64(n.Rejected), "rejected")
 	metric(droppedDesc, prometheus.CounterValue, float64(n.Dropped))
 	metric(waitingDesc, prometheus.GaugeValue, float64(waiting))
+	if c.store != nil {
+		unsaved, failing, failures := c.store.status()
+		metric(unsavedDesc, prometheus.GaugeValue, float64(unsaved))
+		metric(failingDesc, prometheus.GaugeValue, map[bool]float64{true: 1}[failing])
+		metric(failuresDesc, prometheus.CounterValue, float64(failures))
+	}
 	f, err := c.serving.Figures()
 	if err != nil {
 		return // not possible: the measure was parsed when the model was read

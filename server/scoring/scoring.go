@@ -31,13 +31,14 @@ type Config struct {
 	// Unseen says what becomes of values of features that the model lacks.
 	Unseen dataset.Unseen
 	// Data is a directory for the state, which is made if it does not exist; "" keeps none. The
-	// state is saved after every SaveEvery rows and labels, at least 1, and at the end.
+	// state is saved at the end and so often that less than SaveEvery rows and labels, at least 1,
+	// were answered and are not saved, unless it cannot be saved.
 	Data      string
 	SaveEvery int
 }
 
 // DefaultConfig returns the defaults of the limits and of the options, ignores unseen features and
-// keeps no state; with Data it is saved after every 10,000 rows and labels.
+// keeps no state; with Data less than 10,000 rows and labels are not saved.
 func DefaultConfig() Config {
 	return Config{
 		Limits: server.DefaultLimits(), Serving: serving.DefaultOptions(), Unseen: dataset.UnseenIgnore,
@@ -107,14 +108,14 @@ func New(m *classify.Model, c Config) (*Service, error) {
 		return nil, err
 	}
 	if c.Data != "" {
-		if s.store, err = openStore(c.Data, c.SaveEvery, s.serving); err != nil {
+		if s.store, err = openStore(c.Data, c.SaveEvery, s.serving, s.logger); err != nil {
 			return nil, err
 		}
 	}
 	if s.front, err = server.NewFront(c.Limits, "docs/how-to/score.md", s.routes()); err != nil {
 		return nil, errors.Join(err, s.store.close())
 	}
-	s.front.Registry().MustRegister(&collector{s.serving})
+	s.front.Registry().MustRegister(&collector{s.serving, s.store})
 	return s, nil
 }
 
@@ -185,7 +186,7 @@ func (s *Service) predict(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.changed(len(predictions))
+	s.store.changed(len(predictions))
 	answer := PredictAnswer{Predictions: make([]Prediction, len(predictions)), Ignored: ignored}
 	for i := range predictions {
 		s.answer(&answer.Predictions[i], &predictions[i])
@@ -259,16 +260,8 @@ func (s *Service) label(w http.ResponseWriter, r *http.Request) error {
 			answer.Results[i].Error = result.Err.Error()
 		}
 	}
-	s.changed(len(request.Labels))
+	s.store.changed(len(request.Labels))
 	return web.WriteJSON(w, http.StatusOK, answer)
-}
-
-// changed says that rows or labels have come. A state that cannot be saved is logged and tried
-// again with the next ones.
-func (s *Service) changed(n int) {
-	if err := s.store.changed(n); err != nil {
-		s.logger.Error("the state cannot be saved", "error", err)
-	}
 }
 
 // fates are the fates of labels as answers have them.
@@ -305,6 +298,10 @@ func (s *Service) showModel(w http.ResponseWriter, _ *http.Request) error {
 	}
 	if s.config.Serving.Learn {
 		answer.Learning = s.learning()
+	}
+	if s.store != nil {
+		unsaved, failing, _ := s.store.status()
+		answer.State = &State{Unsaved: unsaved, Failing: failing}
 	}
 	if x := s.model.Figures.Of(m.Measure); x != nil {
 		answer.Expected = &Expected{Value: x.Value, Low: x.Low, High: x.High}

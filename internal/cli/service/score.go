@@ -42,9 +42,9 @@ come, once its first rows have told how large steps must be (200 to 1,000 labels
 answered before count by that answer. GET /v1/model/file has the model file. Models of two classes
 of spade, stamp and sgd-* can learn.
 
-With --data the state (rows that wait, figures, what was learned) is saved after every --save-every
-rows and labels and at the end, in one file that is the old one or the new one if the process is
-killed. What came after the last save is gone then, and its ids are of no row.
+With --data the state (rows that wait, figures, what was learned) is saved, in one file that is the
+old one or the new one if the process is killed. What came after the last save is gone then, and its
+ids are of no row: fewer than --save-every rows and labels that were answered, unless saves failed.
 
 The limits, access tokens, TLS and logs are those of "noregret serve": predictions need the role
 decide, labels feedback, GET /v1/model and /metrics read. Without --tokens every request is allowed,
@@ -82,7 +82,7 @@ func (o *scoreOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Serving.MaxWaiting, "max-waiting", o.Serving.MaxWaiting, "latest predictions whose labels are accepted")
 	f.Int64Var(&o.Serving.MaxBytes, "waiting-memory", o.Serving.MaxBytes, "memory for these predictions, in bytes")
 	f.StringVar(&o.Data, "data", "", "directory of the state; created if it does not exist")
-	f.IntVar(&o.SaveEvery, "save-every", o.SaveEvery, "rows and labels between saves of the state")
+	f.IntVar(&o.SaveEvery, "save-every", o.SaveEvery, "fewer rows and labels are lost if the process is killed")
 	o.settings.AddFlags(f)
 }
 
