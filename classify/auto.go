@@ -26,7 +26,7 @@ const Auto = "auto"
 // The budget of a search with the training of what it has chosen.
 const (
 	mostTrainings = 4
-	leastBudget   = 3e8 // three tenths of a second
+	leastBudget   = 2e8 // a fifth of a second
 )
 
 // ModelSearch says how [Auto] chose a model.
@@ -125,7 +125,7 @@ type autoFit struct {
 	weights []float64
 
 	budget, work float64
-	// warm is the training without held-out rows from which the last training begins, or nil.
+	// warm is what was found on halves of the rows, where the last training begins, or nil.
 	warm *warmStart
 }
 
@@ -348,7 +348,7 @@ func productRecipes(all []recipe, order []int) []recipe {
 }
 
 // learnerRecipes are the candidates with the features of the best one so far, and with the
-// simplest.
+// simplest. Few rows of a label are for batch algorithms only.
 func (a *autoFit) learnerRecipes(tried []recipe, k recipe) []recipe {
 	var out []recipe
 	add := func(r recipe) {
@@ -360,6 +360,10 @@ func (a *autoFit) learnerRecipes(tried []recipe, k recipe) []recipe {
 		other := k
 		other.lambda = lambda
 		add(other)
+		if lambda < 1 {
+			other.features, other.scale = features{}, scaleStandard
+			add(other)
+		}
 	}
 	for _, name := range a.batchLearners() {
 		k.algorithm = name
@@ -369,6 +373,9 @@ func (a *autoFit) learnerRecipes(tried []recipe, k recipe) []recipe {
 		k.features, k.scale = features{}, scaleStandard
 		add(k)
 		return out
+	}
+	if a.rarest() < fewRowsOfLabel {
+		return out // an online learner and its threshold follow single rows
 	}
 	k.algorithm, k.lambda = a.usual(), 0
 	k.own = algorithmOf(a.data.Task, k.algorithm).TunesThreshold

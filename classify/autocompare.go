@@ -275,8 +275,7 @@ func (a *autoFit) tune(scores [][]float64, on *comparedOn, without int) []float6
 				scored = append(scored, Scored{Score: z[0], Weight: on.weight[i], Positive: on.truth[i] == 0})
 			}
 		}
-		threshold, _ := TuneThreshold(scored, a.opt.Measure.(measure.Measure))
-		return []float64{threshold}
+		return []float64{a.steadyThreshold(scored, on.last)}
 	}
 	rows := classScores{repeats: on.division.repeats}
 	for i, z := range scores {

@@ -15,11 +15,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	choices := a.choices(all, on)
 	at := a.report(all, choices, on)
 	c := &choices[at]
-	offsets := c.result.offsets
-	whole, err := a.onAllRows(c.recipe, on)
-	if err == nil && whole == nil {
-		whole, err = a.heldOut(c.recipe, on)
-	}
+	whole, err := a.halves(c.recipe, on)
 	if err != nil {
 		return nil, err
 	}
@@ -27,14 +23,15 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	if whole == nil {
 		figures = on.figures(a, a.nested(choices, on), chosenErrors)
 	} else {
-		result := whole.results[c.recipe]
-		d := result.plain
-		if c.tuned {
-			d, offsets = *result.tuned, result.offsets
-		}
-		figures, on = whole.figures(a, d, chosenErrors), whole
+		// Whether to tune is decided again, on all rows.
+		both := a.choices([]recipe{c.recipe}, whole)
+		c = &both[a.pick(both, whole, -1).at]
+		a.out.Chosen = slices.IndexFunc(choices, func(x choiceOf) bool {
+			return x.recipe == c.recipe && x.tuned == c.tuned
+		})
+		figures, on = whole.figures(a, c.decided, chosenErrors), whole
 	}
-	r, err := a.trainChosen(c, offsets)
+	r, err := a.trainChosen(c, c.result.offsets)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +71,8 @@ func (a *autoFit) calibrated(r recipe, on *comparedOn) []Calibration {
 	return out
 }
 
-// report lists all candidates with their results and returns the index of the choice.
+// report lists all candidates with their results, the choices first, and returns the index of the
+// choice.
 func (a *autoFit) report(all []recipe, choices []choiceOf, on *comparedOn) int {
 	picked := a.pick(choices, on, -1)
 	for i := range choices {
@@ -98,27 +96,6 @@ func (a *autoFit) report(all []recipe, choices []choiceOf, on *comparedOn) int {
 	return picked.at
 }
 
-// onAllRows cross-fits the chosen recipe with two folds of all rows, if the comparison had only a
-// part of them and the budget allows it; else it returns nil.
-func (a *autoFit) onAllRows(r recipe, on *comparedOn) (*comparedOn, error) {
-	n := a.part.Rows
-	if int64(on.rows) >= n || n > mostBatchRows || !a.fits(r) {
-		return nil, nil
-	}
-	price := a.cost([]recipe{r}, division{2, 1}, leastChosenIterations, int(n))
-	if a.work+price+a.lastPrice(r, leastChosenIterations) > a.budget {
-		return nil, nil
-	}
-	whole, err := a.comparison(a.data, division{2, 1}, leastChosenIterations)
-	if err != nil {
-		return nil, err
-	}
-	a.work += price
-	whole.last = true
-	_, err = a.compare([]recipe{r}, whole)
-	return whole, err
-}
-
 // lastPrice is the price of training a recipe on all rows.
 func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 	p := &a.price
@@ -138,11 +115,11 @@ func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 // leaves.
 func (a *autoFit) trainChosen(c *choiceOf, offsets []float64) (*Result, error) {
 	iterations := leastChosenIterations
-	for iterations < chosenIterations && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
-		iterations += iterations / 4
-	}
 	if a.warm != nil {
 		iterations = warmIterations
+	}
+	for iterations < chosenIterations && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
+		iterations += iterations / 4
 	}
 	own := a.lastPrice(c.recipe, iterations)
 	a.work += own
@@ -194,9 +171,9 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result
 	if err != nil {
 		return nil, err
 	}
-	var from []float64
-	if w := a.warm; w != nil && slices.Equal(w.design.column, x.column) {
-		from = w.solved.w
+	from := a.warm.from(x, t)
+	if from == nil {
+		iterations = max(iterations, leastChosenIterations)
 	}
 	solved, err := a.solve(x, r, iterations, from)
 	if err != nil {

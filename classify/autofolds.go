@@ -24,7 +24,6 @@ type comparedOn struct {
 	row        []int32 // of each entry
 	ends       []int   // the end of each fold's entries
 	results    map[recipe]*crossFitted
-	models     int  // if not 0, their number: the folds are for thresholds only
 	last       bool // whether thresholds of several classes are tuned jointly
 }
 

@@ -58,6 +58,11 @@ func TestAutoFewRows(t *testing.T) {
 		math.Abs(c.Negatives[len(c.Negatives)-1]-400) > 1e-6 || m.Calibration[0].Rows != 414 {
 		t.Errorf("the curve of 414 rows, 14 of them positive, is %+v", m.Calibration[0])
 	}
+	for _, x := range m.Search.Tried {
+		if !isBatch(x.Algorithm) {
+			t.Errorf("tried %s, which follows single rows", x.Algorithm)
+		}
+	}
 	if m.Figures.Rows != 414 || m.Figures.Folds != 15 {
 		t.Errorf("figures are of %d rows and %d models, want 414 and 15", m.Figures.Rows, m.Figures.Folds)
 	}
@@ -169,8 +174,8 @@ func TestLastComparison(t *testing.T) {
 			t.Errorf("the last comparison is of %d rows, %+v of more", tried[last].Rows, x)
 		}
 	}
-	// A tenth of the rows makes the figures, of a model of that size.
-	if f := m.Figures; m.Transform == nil || f.Rows < 2_999 || f.Rows > 3_001 || f.Folds != 1 {
+	// The halves make the figures, and the last training begins with what they have found.
+	if f := m.Figures; m.Transform == nil || f.Rows != 30_000 || f.Folds != 2 {
 		t.Fatalf("figures are of %d rows and %d models", f.Rows, f.Folds)
 	}
 	c, err := Evaluate(context.Background(), d, m.Classifier())

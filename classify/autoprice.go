@@ -16,7 +16,7 @@ type prices struct {
 // Nanoseconds of a core of 2026: for a step of an online learner on one example, and for one
 // example in a pass of a batch algorithm; dense is for rows of which at least a quarter is not 0.
 const (
-	stepBase, stepDense, stepSparse = 240, 4, 8
+	stepBase, stepDense, stepSparse = 150, 1.5, 8
 	denseBase, denseNumber          = 70, 1.4
 	sparseBase, sparseNumber        = 60, 8
 	outputBase                      = 20
@@ -143,12 +143,8 @@ func (a *autoFit) cost(recipes []recipe, by division, iterations, rows int) floa
 			total += float64(train * float64(iterations) * p.visit(columns, nonZeros))
 			continue
 		}
-		own := 1.0
-		if r.own && a.rarest() < fewRowsOfLabel {
-			own = defaultFolds - 1 // the threshold of each model is cross-fitted
-		}
 		passes := a.onlinePasses(r.algorithm, searchPasses(int64(rows)))
-		total += float64(train * own * passes * p.step(columns, nonZeros))
+		total += float64(train * passes * p.step(columns, nonZeros))
 	}
 	return total
 }

@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -19,8 +18,7 @@ import (
 // on these rows, by the candidate that is chosen without it. Where that would be too expensive, a
 // part of the rows is held out instead.
 type ModelFigures struct {
-	// Rows is the number of rows that were predicted and Folds that of the models: 1 if the rows
-	// were held out of a training like that of the final model.
+	// Rows is the number of rows that were predicted and Folds that of the models.
 	Rows  int64 `json:"rows"`
 	Folds int   `json:"folds"`
 	// Values has every measure of the task without a parameter that is defined.
@@ -145,15 +143,24 @@ type choiceOf struct {
 	decided decided
 }
 
-// choices are the candidates of a comparison, in the order given, with each kind of decisions.
+// choices are the candidates of a comparison, in the order given, with each kind of decisions:
+// first those at threshold 0, which is a guess for a measure that is not a concave function of the
+// recalls, and so comes second there.
 func (a *autoFit) choices(all []recipe, on *comparedOn) []choiceOf {
+	tunedFirst := a.data.Task == Binary && !isConcave(a.opt.Measure)
 	var out []choiceOf
 	for _, r := range all {
-		if c := on.results[r]; c != nil {
-			out = append(out, choiceOf{r, c, false, c.plain})
-			if c.tuned != nil {
-				out = append(out, choiceOf{r, c, true, *c.tuned})
-			}
+		c := on.results[r]
+		if c == nil {
+			continue
+		}
+		out = append(out, choiceOf{r, c, false, c.plain})
+		if c.tuned == nil {
+			continue
+		}
+		out = append(out, choiceOf{r, c, true, *c.tuned})
+		if k := len(out); tunedFirst {
+			out[k-2], out[k-1] = out[k-1], out[k-2]
 		}
 	}
 	return out
@@ -165,8 +172,13 @@ type picked struct {
 	behind, se []float64 // by how much each is behind the best, and the error of that
 }
 
-// pick chooses the first of the candidates that are within one standard error of the best, on the
-// rows outside a fold; -1 leaves none out.
+// withinFeatures is the number of standard errors within which a simpler candidate of the same
+// features is taken: less than the one of the rule, as it saves less.
+const withinFeatures = 0.5
+
+// pick chooses the features of the first of the candidates that are within one standard error of
+// the best, and of the candidates with these features the first that is within half a standard
+// error of the best, on the rows outside a fold; -1 leaves none out.
 func (a *autoFit) pick(choices []choiceOf, on *comparedOn, without int) picked {
 	value := make([]float64, len(choices))
 	influences := make([][]float64, len(choices))
@@ -183,11 +195,27 @@ func (a *autoFit) pick(choices []choiceOf, on *comparedOn, without int) picked {
 		}
 	}
 	p := picked{at: best, behind: make([]float64, len(choices)), se: make([]float64, len(choices))}
+	simplest := best
 	for i := range choices {
 		p.behind[i] = value[best] - value[i]
 		p.se[i] = a.errorOfDifference(influences[best], influences[i], on, without)
-		if i < p.at && p.behind[i] <= p.se[i] {
+		if i < simplest && p.behind[i] <= p.se[i] {
+			simplest = i
+		}
+	}
+	of := func(i int) bool { return choices[i].recipe.features == choices[simplest].recipe.features }
+	top := simplest
+	for i := range choices {
+		if of(i) && value[i] > value[top] {
+			top = i
+		}
+	}
+	p.at = top
+	for i := range top {
+		se := a.errorOfDifference(influences[top], influences[i], on, without)
+		if of(i) && value[top]-value[i] <= float64(withinFeatures*se) {
 			p.at = i
+			break
 		}
 	}
 	return p
@@ -288,7 +316,7 @@ func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigure
 	if !slices.Contains(names, a.opt.Measure.Name()) {
 		names = append([]string{a.opt.Measure.Name()}, names...)
 	}
-	out := &ModelFigures{Rows: int64(c.rows), Folds: cmp.Or(c.models, len(c.folds)), Values: []Figure{}}
+	out := &ModelFigures{Rows: int64(c.rows), Folds: len(c.folds), Values: []Figure{}}
 	for _, name := range names {
 		m, err := a.data.Task.Measure(name)
 		if err != nil {

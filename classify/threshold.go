@@ -24,7 +24,18 @@ func TuneThreshold(examples []Scored, m measure.Measure) (threshold, value float
 	if len(examples) == 0 || slices.ContainsFunc(examples, func(e Scored) bool { return e.Score-e.Score != 0 }) {
 		return 0, math.NaN()
 	}
+	sortScored(examples)
+	return tuneSorted(examples, m)
+}
+
+// sortScored sorts by descending scores.
+func sortScored(examples []Scored) {
 	slices.SortStableFunc(examples, func(a, b Scored) int { return cmp.Compare(b.Score, a.Score) })
+}
+
+// tuneSorted is [TuneThreshold] of sorted examples with finite scores, of which there is at least
+// one.
+func tuneSorted(examples []Scored, m measure.Measure) (threshold, value float64) {
 	var c measure.Confusion
 	for _, e := range examples {
 		c.Add(e.Positive, false, e.Weight)

@@ -147,13 +147,9 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 	case ok && m.Search == nil:
 		value = show.Number(v).String() + " on held-out data"
 	case f != nil:
-		how := "cross-fitted on"
-		if m.Figures.Folds == 1 {
-			how = "before the last iterations, on held-out"
-		}
-		value = fmt.Sprintf("%s (%s to %s), %s %d rows", show.Number(f.Value), show.Number(f.Low),
-			show.Number(f.High), how, m.Figures.Rows)
-		if n := m.Data.Train.Rows; m.Search != nil && m.Figures.Folds > 1 && m.Figures.Rows < n/2 {
+		value = fmt.Sprintf("%s (%s to %s), cross-fitted on %d rows", show.Number(f.Value), show.Number(f.Low),
+			show.Number(f.High), m.Figures.Rows)
+		if n := m.Data.Train.Rows; m.Search != nil && m.Figures.Rows < n/2 {
 			value += fmt.Sprintf(" of %d: this model may be better", n)
 		}
 	}

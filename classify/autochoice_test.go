@@ -1,0 +1,137 @@
+package classify
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// The rule of one standard error chooses the features, and that of half a one among candidates with
+// these: the worst of them does not win for being the first.
+func TestPick(t *testing.T) {
+	d := sparseRows(t, 400, 6, Binary, "0", "1")
+	a := &autoFit{ctx: context.Background(), data: d, opt: Options{Seed: 1, Measure: measure.GMean{}}}
+	on, err := a.comparison(d, division{2, 1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// choice is a candidate whose decisions are wrong on the given share of the rows, always the
+	// same ones first.
+	order := random.New(5, "wrong").Perm(len(on.truth))
+	choice := func(r recipe, wrong float64) choiceOf {
+		predicted := slices.Clone(on.truth)
+		for _, i := range order[:int(wrong*float64(len(order)))] {
+			predicted[i] = 1 - predicted[i]
+		}
+		return choiceOf{recipe: r, decided: a.counted(on, predicted)}
+	}
+	plain, weak, products := recipe{lambda: 1}, recipe{lambda: 0.01}, recipe{features: features{products: true}}
+	for name, tc := range map[string]struct {
+		wrong [3]float64 // of the three
+		want  int
+	}{
+		"the first is as good":               {[3]float64{0.20, 0.20, 0.198}, 0},
+		"the second of the features":         {[3]float64{0.22, 0.20, 0.198}, 1},
+		"the features are worth it":          {[3]float64{0.30, 0.25, 0.198}, 2},
+		"the first of the features is worse": {[3]float64{0.30, 0.20, 0.198}, 1},
+	} {
+		choices := []choiceOf{choice(plain, tc.wrong[0]), choice(weak, tc.wrong[1]), choice(products, tc.wrong[2])}
+		if p := a.pick(choices, on, -1); p.at != tc.want {
+			t.Errorf("%s: the choice is %d, want %d; behind by %v, errors %v", name, p.at, tc.want, p.behind, p.se)
+		}
+	}
+}
+
+// Over many draws of few rows the mean of the thresholds for random weights moves less than the
+// best threshold does, and is better on new rows.
+func TestSteadyThreshold(t *testing.T) {
+	const rows, positives = 300, 20
+	m := measure.FBeta{B: 1}
+	rng := random.New(11, "threshold")
+	draw := func(n, positives int) []Scored {
+		out := make([]Scored, n)
+		for i := range out {
+			out[i] = Scored{Score: rng.NormFloat64(), Weight: 1, Positive: i < positives}
+			if out[i].Positive {
+				out[i].Score += 2
+			}
+		}
+		return out
+	}
+	fresh := draw(100*rows, 100*positives)
+	value := func(threshold float64) float64 {
+		var c measure.Confusion
+		for _, e := range fresh {
+			c.Add(e.Positive, e.Score > threshold, 1)
+		}
+		return m.Value(c)
+	}
+	var best, steady []float64
+	var valueBest, valueSteady float64
+	for k := range 60 {
+		a := &autoFit{opt: Options{Seed: uint64(k), Measure: m}}
+		sample := draw(rows, positives)
+		best = append(best, a.steadyThreshold(slices.Clone(sample), false))
+		steady = append(steady, a.steadyThreshold(slices.Clone(sample), true))
+		valueBest += value(best[k])
+		valueSteady += value(steady[k])
+	}
+	spread := func(x []float64) float64 {
+		sum, squares := 0.0, 0.0
+		for _, v := range x {
+			sum += v
+			squares += v * v
+		}
+		return math.Sqrt(squares/60 - sum*sum/3600)
+	}
+	if s, b := spread(steady), spread(best); s > 0.8*b || valueSteady < valueBest {
+		t.Errorf("spread %.3f, of the best thresholds %.3f; F1 %.4f and %.4f", s, b, valueSteady/60, valueBest/60)
+	}
+	// With many rows there are no draws.
+	a := &autoFit{opt: Options{Measure: m}}
+	if got, want := a.steadyThreshold(slices.Clone(fresh), true), a.steadyThreshold(fresh, false); got != want {
+		t.Errorf("of %d rows the threshold is %v, want the best one %v", len(fresh), got, want)
+	}
+}
+
+// A training begins with the mean of the models of the halves, on its own scale, and from zero if
+// they are of other features.
+func TestWarmStart(t *testing.T) {
+	d := rings(t, 200, 2)
+	f := features{products: true}
+	transform, err := newTransform(context.Background(), d, f, 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := newMappedMoments(context.Background(), d, transform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := newDesign(context.Background(), d, transform, m, m.scaled(scaleStandard, transform.Features()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, (x.columns+1)*x.outputs)
+	other := slices.Clone(want)
+	for i := range want {
+		want[i] = float64(i%5) - 1.5
+		other[i] = want[i] * 3
+	}
+	s := &warmStart{
+		models:     [][]Linear{x.models(want, transform.Features()), x.models(other, transform.Features())},
+		transforms: []*Transform{transform, transform},
+	}
+	got := s.from(x, transform)
+	for i := range want {
+		if math.Abs(got[i]-2*want[i]) > 1e-9 {
+			t.Fatalf("the training begins at %v, want twice %v", got, want)
+		}
+	}
+	if s.from(x, nil) != nil || (*warmStart)(nil).from(x, transform) != nil {
+		t.Error("a training begins with a model of other features, or of none")
+	}
+}

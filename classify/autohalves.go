@@ -1,0 +1,109 @@
+package classify
+
+// The iterations of a batch algorithm on each half of the rows, and the fewest with which it goes
+// on with all of them.
+const halvesIterations, warmIterations = 14, 8
+
+// warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
+// features, and the transforms that make these.
+type warmStart struct {
+	models     [][]Linear
+	transforms []*Transform
+}
+
+// halves trains the chosen recipe on each half of all rows and decides the other half, unless the
+// comparison had all rows, or too many are left for memory or, if it had most of them, for the
+// budget. It is then nil. The last training begins with the mean of what batch algorithms have
+// found there, so that all rows together cost little more than one training.
+func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
+	n := a.part.Rows
+	if int64(on.rows) >= n || n > mostBatchRows || !a.fits(r) {
+		return nil, nil
+	}
+	iterations, last := halvesIterations, warmIterations
+	if !isBatch(r.algorithm) {
+		iterations, last = leastChosenIterations, leastChosenIterations
+	}
+	by := division{2, 1}
+	price := a.cost([]recipe{r}, by, iterations, int(n))
+	dear := a.work+price+a.lastPrice(r, last) > a.budget
+	if dear && (!isBatch(r.algorithm) || int64(on.rows) >= n/2) {
+		return nil, nil
+	}
+	whole, err := a.comparison(a.data, by, iterations)
+	if err != nil {
+		return nil, err
+	}
+	a.work += price
+	whole.last = true
+	if !isBatch(r.algorithm) {
+		_, err = a.compare([]recipe{r}, whole)
+		return whole, err
+	}
+	out, warm := new(crossFitted), new(warmStart)
+	for i := range whole.folds { // one after the other: memory is for one
+		m := &mappedFold{fold: &whole.folds[i]}
+		if err := m.make(a.ctx, r.features, a.price.products); err != nil {
+			return nil, err
+		}
+		s := new(scaledFold)
+		if err := s.make(a.ctx, m, r.scale); err != nil {
+			return nil, err
+		}
+		solved, err := a.crossFitBatch(a.ctx, out, r, s, iterations)
+		if err != nil {
+			return nil, err
+		}
+		warm.models = append(warm.models, s.train.models(solved.w, m.dim()))
+		warm.transforms = append(warm.transforms, m.transform)
+	}
+	a.decide(out, r, whole)
+	whole.results[r] = out
+	a.out.Cost.Steps += out.steps
+	a.warm = warm
+	return whole, nil
+}
+
+// from returns where a training on x begins, with features by t: the mean of the models of the
+// halves, nil if these are of other features.
+func (s *warmStart) from(x *design, t *Transform) []float64 {
+	if s == nil {
+		return nil
+	}
+	w := make([]float64, (x.columns+1)*x.outputs)
+	part := 1 / float64(len(s.models))
+	for j, models := range s.models {
+		if !t.alike(s.transforms[j]) {
+			return nil
+		}
+		for c := range models {
+			bias := models[c].Intercept
+			for k, i := range x.column {
+				if int(i) >= len(models[c].Weights) || x.inverse[k] == 0 {
+					continue
+				}
+				v := models[c].Weights[i] / x.inverse[k]
+				w[k*x.outputs+c] += float64(part * v)
+				bias += float64(v * x.shift[k])
+			}
+			w[x.columns*x.outputs+c] += float64(part * bias)
+		}
+	}
+	return w
+}
+
+// alike reports whether two transforms make the same features but for their centres and scales.
+func (t *Transform) alike(other *Transform) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	if t.Dim != other.Dim || len(t.Columns) != len(other.Columns) || len(t.Products) != len(other.Products) {
+		return false
+	}
+	for i := range t.Products {
+		if t.Products[i].Index != other.Products[i].Index {
+			return false
+		}
+	}
+	return true
+}
