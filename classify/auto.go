@@ -307,9 +307,11 @@ func (a *autoFit) featureRecipes(d Data) []recipe {
 	for _, c := range columns[1:] {
 		out = append(out, recipe{features: features{columns: c}, scale: scaleStandard, algorithm: learner, lambda: 1})
 	}
-	if a.price.columns <= mostAutoDense {
-		f := features{products: true}
-		out = append(out, recipe{features: f, scale: scaleStandard, algorithm: learner, lambda: 1})
+	products := recipe{features: features{products: true}, scale: scaleStandard, algorithm: learner, lambda: 1}
+	dense := 4*a.price.nonZeros >= a.price.columns
+	cheap := dense || a.fits(products) || a.lastPrice(products, leastChosenIterations) <= a.budget
+	if a.price.columns <= mostAutoDense && cheap {
+		out = append(out, products)
 	}
 	return out
 }
