@@ -199,7 +199,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 
 // inferColumns determines the columns from the first file.
 func (p *csvPlanner) inferColumns(start, h *headRows, first, second []string) (*csvPlan, error) {
-	header, err := p.hasHeader(first, second)
+	header, err := p.hasHeader(*start, first, second)
 	if err != nil {
 		return nil, err
 	}
@@ -234,59 +234,6 @@ func (p *csvPlanner) inferColumns(start, h *headRows, first, second []string) (*
 		plan.skip = 1
 	}
 	return plan, nil
-}
-
-// hasHeader decides whether the first row names the columns.
-func (p *csvPlanner) hasHeader(first, second []string) (bool, error) {
-	switch p.opt.Header {
-	case HeaderYes:
-		return true, nil
-	case HeaderNo:
-		return false, nil
-	}
-	label := len(first) - 1
-	if l := p.opt.LabelColumn; l != "" && l != "last" {
-		for _, name := range first {
-			if name == l && !isNumber(name) {
-				return true, nil
-			}
-		}
-		if n, err := strconv.Atoi(l); err == nil {
-			label = n - 1
-		}
-	}
-	return looksLikeHeader(first, second, label), nil
-}
-
-// looksLikeHeader implements HeaderAuto: the first row is a header if no cell except the label's is
-// a number, or if a cell is not a number where the second row has one. Missing cells do not count.
-func looksLikeHeader(first, second []string, label int) bool {
-	words, numbers := 0, 0
-	for i, cell := range first {
-		if i == label || isMissing([]byte(cell)) {
-			continue
-		}
-		if looksLikeValue(cell) {
-			numbers++
-			continue
-		}
-		words++
-		if i < len(second) && len(second) == len(first) && looksLikeValue(second[i]) {
-			return true
-		}
-	}
-	return words > 0 && numbers == 0
-}
-
-func isNumber(cell string) bool {
-	_, ok := number([]byte(cell))
-	return ok
-}
-
-// looksLikeValue reports whether a cell is a number in some notation or a date, and so no name.
-func looksLikeValue(cell string) bool {
-	_, dated := scanMoment([]byte(cell))
-	return dated || isNumber(cell) || notationsOf([]byte(cell)) != 0
 }
 
 // findColumn resolves a column by name, by number from 1, or as "last".

@@ -383,6 +383,40 @@ func many(n int, format string) string {
 }
 
 // What is nearly numbers, names or lost in rounding is refused by name, whatever the pieces.
+// The first line of a file of texts is data if its label is there again, and names the columns
+// where it is not, however long the names are.
+func TestHeaderOfTexts(t *testing.T) {
+	rows := many(8, "ham\tso it goes and goes again %d\n") + "spam\twin a prize now call\n"
+	for _, c := range []struct {
+		name, text string
+		opt        Options
+		header     bool
+		rows       int64
+	}{
+		{"a label", "spam\tfree entry, win a cup\n" + rows, Options{LabelColumn: "1"}, false, 10},
+		{"two words", "spam\tOk lar\n" + rows, Options{LabelColumn: "1"}, false, 10},
+		{"a rare label", "spam\tfree entry, win a cup\n" + many(500, "ham\tso it goes and goes %d\n") + rows, Options{
+			LabelColumn: "1",
+		}, false, 510},
+		{"names", "kind\ttext\n" + rows, Options{LabelColumn: "1"}, true, 9},
+		{"a question", "kind\tWhat did you think of us?\n" + rows, Options{LabelColumn: "1"}, true, 9},
+		{"a name that is a value", "spam\ttext\n" + rows, Options{LabelColumn: "1"}, true, 9},
+		{"the label is named", "spam\tfree entry, win a cup\n" + rows, Options{LabelColumn: "spam"}, true, 9},
+		{"it is stated", "spam\tfree entry, win a cup\n" + rows, Options{
+			LabelColumn: "1", Header: HeaderYes,
+		}, true, 9},
+	} {
+		for _, chunk := range []int{1, 50, 1 << 20} {
+			c.opt.chunkBytes = chunk
+			info, err := readAll(c.opt, writeFile(t, "a.tsv", c.text))
+			if err != nil || info.Rows != c.rows || info.Schema.Header != c.header ||
+				info.Schema.Columns[1].Kind != Text {
+				t.Errorf("%s: %d rows, %+v, %v", c.name, info.Rows, info.Schema, err)
+			}
+		}
+	}
+}
+
 func TestReadingErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

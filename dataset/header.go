@@ -1,0 +1,104 @@
+package dataset
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// hasHeader decides whether the first row names the columns. start is at the first row.
+func (p *csvPlanner) hasHeader(start headRows, first, second []string) (bool, error) {
+	switch p.opt.Header {
+	case HeaderYes:
+		return true, nil
+	case HeaderNo:
+		return false, nil
+	}
+	label := len(first) - 1
+	if l := p.opt.LabelColumn; l != "" && l != "last" {
+		for _, name := range first {
+			if name == l && !isNumber(name) {
+				return true, nil
+			}
+		}
+		if n, err := strconv.Atoi(l); err == nil {
+			label = n - 1
+		}
+	}
+	if !looksLikeHeader(first, second, label) {
+		return false, nil
+	}
+	data, err := p.beginsWithText(start, first)
+	return !data, err
+}
+
+// beginsWithText reports whether the first row is the data of a file of texts, although no cell is
+// a number: it has words in a column of texts, and the cell of another column is there again in
+// later rows, as a label is and the name of a column is not.
+func (p *csvPlanner) beginsWithText(start headRows, first []string) (bool, error) {
+	text := make([]guess, len(first)) // of the columns in which the first row has words
+	sentence := func(i int) bool { return strings.IndexByte(first[i], ' ') >= 0 }
+	waits := slices.ContainsFunc(first, func(cell string) bool { return strings.IndexByte(cell, ' ') >= 0 })
+	start.cells, start.buf = nil, nil
+	again := make([]bool, len(first))
+	for n := 0; waits; n++ {
+		row, err := start.next()
+		if row == nil && err == nil && p.partial {
+			return false, errPlanLater
+		}
+		if row == nil || err != nil {
+			break // the parser will report the bad row
+		}
+		if n == 0 {
+			continue // first itself
+		}
+		waits = false
+		for i := range min(len(row), len(first)) {
+			if again[i] = again[i] || row[i] == first[i] && !isMissing([]byte(row[i])); !sentence(i) {
+				continue
+			}
+			if n <= lookRows {
+				text[i].see([]byte(row[i]), p.opt, start.delim == ',')
+			}
+			waits = waits || n < lookRows && !text[i].settled || text[i].isText()
+		}
+	}
+	for i := range first {
+		if sentence(i) && text[i].isText() {
+			again[i] = false
+			return slices.Contains(again, true), nil
+		}
+	}
+	return false, nil
+}
+
+// looksLikeHeader implements HeaderAuto: the first row is a header if no cell except the label's is
+// a number, or if a cell is not a number where the second row has one. Missing cells do not count.
+func looksLikeHeader(first, second []string, label int) bool {
+	words, numbers := 0, 0
+	for i, cell := range first {
+		if i == label || isMissing([]byte(cell)) {
+			continue
+		}
+		if looksLikeValue(cell) {
+			numbers++
+			continue
+		}
+		words++
+		if i < len(second) && len(second) == len(first) && looksLikeValue(second[i]) {
+			return true
+		}
+	}
+	return words > 0 && numbers == 0
+}
+
+func isNumber(cell string) bool {
+	_, ok := number([]byte(cell))
+	return ok
+}
+
+// looksLikeValue reports whether a cell is a number in some notation or a date, and so no name.
+func looksLikeValue(cell string) bool {
+	_, dated := scanMoment([]byte(cell))
+	return dated || isNumber(cell) || notationsOf([]byte(cell)) != 0
+}
