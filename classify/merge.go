@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -159,10 +161,37 @@ func sameTraining(x, y *Model, a, b string) error {
 	if s.Bits > 0 {
 		s.Dim, t.Dim = x.Schema.Dim, y.Schema.Dim
 	}
-	if p, q, err := texts(s, t); err != nil || p != q {
-		return cmp.Or(err, differ("the ways to read", p, q))
+	p, q, err := texts(s, t)
+	if err == nil && p != q {
+		err = noregret.BadInputf("", "the ways to read %s of %s and %s differ: train all shards with "+
+			"--schema-from and one model, which says how all are read", differences(&s, &t), a, b)
 	}
-	return nil
+	return err
+}
+
+// differences names what two ways to read have not in common: columns, if they differ.
+func differences(s, t *dataset.Schema) string {
+	var names []string
+	for _, pair := range [][2]*dataset.Schema{{s, t}, {t, s}} {
+		for _, c := range pair[0].Columns {
+			i := slices.IndexFunc(pair[1].Columns, func(d dataset.Column) bool { return d.Name == c.Name })
+			name := strconv.Quote(c.Name)
+			if (i < 0 || !reflect.DeepEqual(c, pair[1].Columns[i])) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case len(names) == 1:
+		return "the column " + names[0]
+	case len(names) > 10:
+		names = append(names[:10], fmt.Sprintf("%d more", len(names)-10))
+	case len(names) == 0 && s.Format != t.Format:
+		return fmt.Sprintf("the data, %s and %s,", s.Format, t.Format)
+	case len(names) == 0:
+		return "the data (order of columns, header, missing values, base of features, hash bits or key of labels)"
+	}
+	return "the columns " + strings.Join(names, ", ")
 }
 
 // texts returns two values as JSON.

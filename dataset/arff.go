@@ -297,7 +297,7 @@ func (opt *Options) nominalColumns(names []string) {
 		for _, list := range [][]string{opt.Categorical, opt.TextColumns, opt.IgnoreColumns} {
 			given = given || slices.Contains(list, n)
 		}
-		if !given && opt.Schema == nil {
+		if !given && opt.reading() == nil {
 			opt.nominal = append(opt.nominal, n)
 		}
 	}

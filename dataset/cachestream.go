@@ -64,6 +64,9 @@ func (c *cacheStream) reconcile(opt *Options, name string) error {
 	bad := func(format string, args ...any) error {
 		return noregret.BadInputf(name, format, args...)
 	}
+	if opt.Like != nil {
+		return bad("a cache was read before: to read as another schema says, name the file that it was made from")
+	}
 	want := opt.Schema
 	if want != nil && want.Format != have.Format {
 		return bad("the cache was made from %s, but the model was trained on %s", have.Format, want.Format)

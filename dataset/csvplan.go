@@ -85,6 +85,15 @@ func (p *csvPlanner) setColumns(columns []Column, header bool, features []string
 	}
 }
 
+// readLike fixes the columns to those of a schema. What it reads as categories may be names.
+func (p *csvPlanner) readLike(s *Schema) {
+	p.setColumns(s.Columns, s.Header, nil)
+	p.named = map[string]bool{}
+	for _, c := range s.Columns {
+		p.named[c.Name] = c.Kind == Categorical
+	}
+}
+
 // features returns the names of the parts of the columns, which are the first features of a new
 // feature space.
 func (p *csvPlanner) features() []string {
@@ -445,7 +454,7 @@ func (p *csvPlanner) match(first, second []string) (*csvPlan, error) {
 	} else {
 		plan, err = p.matchPositions(len(first))
 	}
-	if err == nil && p.opt.Schema != nil {
+	if err == nil && p.opt.reading() != nil {
 		err = p.checkRoles(plan)
 	}
 	if err == nil && header {

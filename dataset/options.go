@@ -98,6 +98,9 @@ type Options struct {
 	MaxBadLines int64   // number of lines that may break a rule; they are skipped and counted
 	Unseen      Unseen  // with Schema: what to do with a feature it lacks; default UnseenError
 	Schema      *Schema // the fixed feature space of a trained model; nil: learn one
+	// Like reads as the inputs of this schema were read (columns, marks, centers, weights of words,
+	// base), and learns a feature space of its own. Excludes Schema; a cache is refused.
+	Like *Schema
 
 	Delimiter string // CSV: "," ";" or a tab; "": found in the first line
 	NoQuotes  bool   // CSV: quotes are ordinary characters, every line is a row
@@ -202,7 +205,10 @@ func (opt Options) withDefaults() (Options, error) {
 	orDefault(&opt.Format, Auto)
 	orDefault(&opt.Base, BaseAuto)
 	orDefault(&opt.Unseen, UnseenError)
-	if s := opt.Schema; s != nil {
+	if opt.Schema != nil && opt.Like != nil {
+		return opt, noregret.Errorf(noregret.Usage, "", "a fixed schema and one to read like exclude each other")
+	}
+	if s := opt.reading(); s != nil {
 		orDefault(&opt.Missing, s.Missing)
 		orDefault(&opt.LabelKey, s.Label)
 		orDefault(&opt.WeightKey, s.Weight)
@@ -282,9 +288,17 @@ func (opt *Options) setOnlyLabels() error {
 // plainLines reports whether every line of CSV is a row, whatever its quotes.
 func (opt *Options) plainLines() bool { return opt.NoQuotes || opt.only != nil }
 
-// withSchema applies a fixed schema. It returns an error if an option contradicts the schema.
+// reading returns the schema that says how inputs are read, or nil.
+func (opt *Options) reading() *Schema {
+	if opt.Schema != nil {
+		return opt.Schema
+	}
+	return opt.Like
+}
+
+// withSchema applies the schema of the reading. It returns an error if an option contradicts it.
 func (opt Options) withSchema() (Options, error) {
-	s := opt.Schema
+	s := opt.reading()
 	if s == nil {
 		return opt, nil
 	}

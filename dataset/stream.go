@@ -84,7 +84,7 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	if sch := s.opt.Schema; sch != nil && format != Cache && format != sch.Format {
+	if sch := s.opt.reading(); sch != nil && format != Cache && format != sch.Format {
 		return noregret.BadInputf(in.name,
 			"the input looks like %s, but the model was trained on %s; name the format if this is wrong", format,
 			sch.Format)
@@ -128,6 +128,8 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 		src.csv = &csvPlanner{opt: &s.opt}
 		if sch := s.opt.Schema; sch != nil {
 			src.csv.setColumns(sch.Columns, sch.Header, sch.Features)
+		} else if like := s.opt.Like; like != nil {
+			src.csv.readLike(like)
 		}
 		newParser = func() parser { return newCSVParser(&s.opt, s.fixedNames()) }
 	default:
@@ -136,6 +138,9 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 		if sch := s.opt.Schema; sch != nil {
 			src.json.planned = true
 			src.json.setColumns(sch.Columns, false, sch.Features)
+		} else if like := s.opt.Like; like != nil {
+			src.json.planned = true
+			src.json.readLike(like)
 		}
 		newParser = func() parser { return newJSONParser(&s.opt, s.fixedNames()) }
 	}

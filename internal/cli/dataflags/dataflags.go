@@ -35,6 +35,8 @@ type Flags struct {
 
 	Labelless  bool // rows need no label
 	Multilabel bool // the label of a row is a list
+
+	Like *dataset.Schema // read as it says, see [dataset.Options]; nil for none
 }
 
 // New returns the flags with their defaults.
@@ -152,7 +154,8 @@ func (f *Flags) Options(ctx context.Context, a *command.App, schema *dataset.Sch
 		Decimal: decimal, MissingValues: f.missingValues, CenterColumns: f.center, TextColumns: f.text,
 		Format: dataset.Format(f.Format), Base: dataset.IndexBase(f.Base), Bits: f.Bits, MaxDim: f.maxDim,
 		MaxBadLines: f.maxBad,
-		Unseen:      dataset.Unseen(f.Unseen), Schema: schema, Delimiter: delimiter, NoQuotes: f.quotes == "no",
+		Unseen:      dataset.Unseen(f.Unseen), Schema: schema, Like: f.Like, Delimiter: delimiter,
+		NoQuotes:    f.quotes == "no",
 		Header:      dataset.Header(f.Header),
 		LabelColumn: f.Label, WeightColumn: f.weight, Categorical: f.Categorical, IgnoreColumns: f.ignore,
 		Missing: dataset.Missing(f.Missing), LabelKey: f.LabelKey, WeightKey: f.weightKey, AllowNoLabel: f.Labelless ||

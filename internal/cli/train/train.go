@@ -82,8 +82,10 @@ docs/prequential.md explains them.
 --shard K/N trains on several machines: it learns from the rows whose number, counted from 1, is K
 modulo N, and writes a model from which "noregret merge" joins those of all shards. --from starts
 the next pass from the merged model. Where every machine has a file of its own, each file is the
-shard 1/1. The algorithm must be stamp, spade or one of the sgd-*; --passes counts the passes
-before a merge, 1 by default. --from with --calibration platt or isotonic trains nothing: it scores
+shard 1/1; --schema-from MODEL then reads all of them as one model says, which may be of a few
+rows: columns, marks, centers, day 0 of dates and weights of words, not the values of categories.
+The algorithm must be stamp, spade or one of the sgd-*; --passes counts the passes before a merge,
+1 by default. --from with --calibration platt or isotonic trains nothing: it scores
 the rows that the shard has held out by the merged model, and "noregret merge" of these shards gives
 that model with probabilities. docs/how-to/several-machines.md has recipes.
 

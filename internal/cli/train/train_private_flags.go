@@ -79,12 +79,13 @@ var refusedPrivately = map[string]string{
 		"not trained on",
 	"folds": "cross-fitting uses each record several times and chooses by the results: each is a release of its " +
 		"own",
-	"digest":    "no digest of the records is released",
-	"shard":     "a merge reads the counts and moments of the rows, which would be releases of their own",
-	"from":      "for --shard, which is not private",
-	"valid":     "a choice by the records of another file is a release about them",
-	"threshold": "a threshold tuned on records is a release of its own: it is 0",
-	"steps":     "the step sizes are 1/(t+1) times --step-scale and depend on no data",
+	"digest":      "no digest of the records is released",
+	"shard":       "a merge reads the counts and moments of the rows, which would be releases of their own",
+	"from":        "for --shard, which is not private",
+	"schema-from": "for --shard, which is not private",
+	"valid":       "a choice by the records of another file is a release about them",
+	"threshold":   "a threshold tuned on records is a release of its own: it is 0",
+	"steps":       "the step sizes are 1/(t+1) times --step-scale and depend on no data",
 	"rate": "a rate that adapts to the data or is searched for is a release of its own: the step sizes are 1/(t+1) " +
 		"times " +
 		"--step-scale",

@@ -3,6 +3,8 @@ package train
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -15,8 +17,8 @@ import (
 
 // shardFlags are the flags of a training on several machines.
 type shardFlags struct {
-	text, from string
-	share      dataset.Share
+	text, from, schemaFrom string
+	share                  dataset.Share
 }
 
 func (s *shardFlags) addTo(f *pflag.FlagSet) {
@@ -24,6 +26,8 @@ func (s *shardFlags) addTo(f *pflag.FlagSet) {
 		"K/N: train on the rows whose number is K modulo N, for noregret merge; 1/1 is a file of its own")
 	f.StringVar(&s.from, "from", s.from,
 		"with --shard: merged model that the pass starts from; with --calibration it is calibrated only")
+	f.StringVar(&s.schemaFrom, "schema-from", s.schemaFrom,
+		"with --shard: model of other rows whose way of reading is taken: the same on all machines")
 }
 
 func (s *shardFlags) given() bool { return s.text != "" }
@@ -37,10 +41,16 @@ func (s *shardFlags) check(o *trainOptions) (err error) {
 		if s.from != "" {
 			return noregret.Errorf(noregret.Usage, "--from", "needs --shard")
 		}
+		if s.schemaFrom != "" {
+			return noregret.Errorf(noregret.Usage, "--schema-from", "needs --shard")
+		}
 		return nil
 	}
 	if s.share, err = dataset.ParseShare(s.text); err != nil {
 		return noregret.Errorf(noregret.Usage, "--shard", "%w", err)
+	}
+	if s.from != "" && s.schemaFrom != "" {
+		return noregret.Errorf(noregret.Usage, "--schema-from", "excludes --from, whose model says how data are read")
 	}
 	if o.stream {
 		return noregret.Errorf(noregret.Usage, "--shard", "excludes --stream: a shard is kept and shuffled")
@@ -67,6 +77,13 @@ func (o *trainOptions) runShard(ctx context.Context, a *command.App, inputs []st
 		}
 		schema = opt.From.Schema
 	}
+	if o.shards.schemaFrom != "" {
+		m, err := loadModel(o.shards.schemaFrom)
+		if err != nil {
+			return err
+		}
+		o.data.Like = m.Schema
+	}
 	set, err := o.data.LoadShare(ctx, a, inputs, schema, o.shards.share)
 	if err != nil {
 		return err
@@ -75,6 +92,9 @@ func (o *trainOptions) runShard(ctx context.Context, a *command.App, inputs []st
 	data, err := o.data.TwoClasses(a, set)
 	if err != nil {
 		return err
+	}
+	if schema == nil && o.data.Like == nil && o.shards.share.Of <= 1 {
+		noteLearned(a, set.Info().Schema)
 	}
 	p, err := a.Progress()
 	if err != nil {
@@ -87,4 +107,18 @@ func (o *trainOptions) runShard(ctx context.Context, a *command.App, inputs []st
 		return withFlag(dataflags.WithPlace(err, set.Info().Inputs))
 	}
 	return o.save(a, m)
+}
+
+// noteLearned says which columns another file would have read otherwise, so that merge refuses.
+func noteLearned(a *command.App, s *dataset.Schema) {
+	var names []string
+	for _, c := range s.Columns {
+		if c.Center != 0 || c.Kind == dataset.Text {
+			names = append(names, strconv.Quote(c.Name))
+		}
+	}
+	if len(names) > 0 {
+		a.Note("warning: another file has another center, day 0 or weights of words in %s, and noregret merge refuses "+
+			"that: give all shards one --schema-from", strings.Join(names, ", "))
+	}
 }

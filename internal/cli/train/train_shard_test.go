@@ -15,6 +15,8 @@ func TestTrainShardRefuses(t *testing.T) {
 	cmds.Refused(t,
 		clitest.Refusal{train + "--shard 3/2 x", `--shard: "3/2": want K/N with N from 1 to`},
 		clitest.Refusal{train + "--from m.json x", "--from: needs --shard"},
+		clitest.Refusal{train + "--schema-from m.json x", "--schema-from: needs --shard"},
+		clitest.Refusal{train + "--shard 1/2 --from a --schema-from m.json x", "--schema-from: excludes --from"},
 		clitest.Refusal{train + "--shard 1/2 --stream x", "--shard: excludes --stream"},
 		clitest.Refusal{train + "--shard 1/2 --folds 3 x", "--folds: no meaning with --shard"},
 		clitest.Refusal{train + "--shard 1/2 --valid y x", "--valid: no meaning with --shard"},
