@@ -14,6 +14,7 @@ import (
 type columnCensus struct {
 	cells int64  // categorical: values that are not missing
 	near  int64  // those that are numbers or nearly
+	dates int64  // those that are dates or times of day
 	odd   string // the first one that is not, with its line
 	first string // the first value, with its line
 	oddAt int64
@@ -38,9 +39,13 @@ func (c *columnCensus) value(cell []byte, line int64) {
 	if c.kinds == nil {
 		c.kinds = new(sketch)
 	}
-	if c.kinds.add(hashBytes(cell)); nearNumber(cell) {
+	c.kinds.add(hashBytes(cell))
+	switch {
+	case nearNumber(cell):
 		c.near++
-	} else if c.odd == "" {
+	case nearDate(cell):
+		c.dates++
+	case c.odd == "":
 		c.odd, c.oddAt = string(cell), line
 	}
 }
@@ -67,7 +72,7 @@ func (c *columnCensus) add(d *columnCensus) {
 	if c.odd == "" {
 		c.odd, c.oddAt = d.odd, d.oddAt
 	}
-	c.cells, c.near = c.cells+d.cells, c.near+d.near
+	c.cells, c.near, c.dates = c.cells+d.cells, c.near+d.near, c.dates+d.dates
 	if d.cells > 0 {
 		if c.kinds == nil {
 			c.kinds = new(sketch)
@@ -149,7 +154,6 @@ func inColumn(name string, err error) error {
 
 const (
 	fewCells  = 20  // fewer values prove nothing
-	fewKinds  = 5   // so many different numbers may be the names of categories
 	fewSteps  = 256 // a range with fewer steps of float32 is lost in rounding
 	sameShare = .8  // of the values that are new ones in a column of names
 )
@@ -167,12 +171,17 @@ func (c *columnCensus) check(col *Column) error {
 		return noregret.BadInputf(place(file, line), "%w",
 			inColumn(col.Name, &RefusedColumn{Kind: kind, Reason: fmt.Sprintf(format, args...)}))
 	}
+	what, file, line := c.odd, c.oddFile, c.oddAt
+	if what == "" {
+		what, file, line = c.first, c.file, c.at
+	}
 	switch {
-	case c.near*2 >= c.cells && c.near > 0 && kinds >= fewKinds && (kinds >= sameShare*float64(c.near) || kinds > 30):
-		what, file, line := c.odd, c.oddFile, c.oddAt
-		if what == "" {
-			what, file, line = c.first, c.file, c.at
-		}
+	case c.dates*2 > c.cells:
+		return bad(Mixed, file, line, "%d of %d values are dates or times of day, but %s is none of the form "+
+			"YYYY-MM-DD or YYYY-MM-DDThh:mm, which are read as such: write all of them so, name the values that mean "+
+			"missing (--missing-values), or say that they are names (--categorical)", c.dates, c.cells,
+			quote([]byte(what)))
+	case c.near*2 > c.cells:
 		return bad(Mixed, file, line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, "+
 			"name the values that mean missing (--missing-values), or say that they are names (--categorical)", c.near,
 			c.cells, quote([]byte(what)))

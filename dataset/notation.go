@@ -182,18 +182,88 @@ func cutBlank(b []byte) ([]byte, bool) {
 	return b, false
 }
 
-// nearNumber reports whether a cell is a number in some notation, also with a sign of a currency.
+// nearSigns stand before or after what a person reads as a number, and in no number.
+var nearSigns = []string{
+	"$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "+", "-", "\u2212", "\u2013",
+	"(", ")", "~", "<", ">", "k", "K", "M",
+}
+
+// nearNumber reports whether a cell is a number in some notation, also with signs of a currency,
+// the minus of typography, brackets for a loss, or k for thousands and M for millions.
 func nearNumber(cell []byte) bool {
-	for _, sign := range []string{"$", "€", "£", "¥"} {
-		if rest, ok := bytes.CutPrefix(cell, []byte(sign)); ok {
-			cell = trimBlanks(rest)
+	if len(cell) > 64 || !bytes.ContainsAny(cell, "0123456789") {
+		return false
+	}
+	for cut := true; cut; {
+		if _, plain := number(cell); plain || notationsOf(cell) != 0 {
+			return true
 		}
-		if rest, ok := bytes.CutSuffix(cell, []byte(sign)); ok {
-			cell, _ = cutBlank(rest)
+		cut = false
+		for _, sign := range nearSigns {
+			rest, before := bytes.CutPrefix(cell, []byte(sign))
+			rest, after := bytes.CutSuffix(rest, []byte(sign))
+			if before || after {
+				cell, _ = cutBlank(trimBlanks(rest))
+				cut = true
+			}
 		}
 	}
-	_, plain := number(cell)
-	return plain || notationsOf(cell) != 0
+	return false
+}
+
+// nearDate reports whether a cell is a date or a time of day in some form: YYYY-MM-DD, d.m.yyyy,
+// d/m/yyyy, d-m-yyyy, with two digits of the year too, each perhaps with a time after a blank; h:mm
+// or h:mm:ss, perhaps with AM or PM.
+func nearDate(cell []byte) bool {
+	if _, dated := scanMoment(cell); dated {
+		return true
+	}
+	date, clock, both := bytes.Cut(cell, []byte(" "))
+	if !both {
+		return nearDay(cell) || nearClock(cell)
+	}
+	return nearDay(date) && nearClock(clock) || nearClock(cell)
+}
+
+// nearDay reports whether b is three numbers with the same one of . / - between them, of which one
+// may be the day, one the month and the first or last the year.
+func nearDay(b []byte) bool {
+	i := bytes.IndexAny(b, "./-")
+	if i < 0 {
+		return false
+	}
+	parts := bytes.Split(b, b[i:i+1])
+	if len(parts) != 3 {
+		return false
+	}
+	var n [3]int
+	for k, p := range parts {
+		var ok bool
+		if n[k], ok = digits(p); !ok || len(p) < 1 || len(p) > 4 || len(p) == 3 || len(p) > 2 && k == 1 {
+			return false
+		}
+	}
+	if len(parts[0]) == 4 {
+		n[0], n[2] = n[2], n[0]
+	} else if len(parts[2]) == 1 {
+		return false
+	}
+	return min(n[0], n[1]) >= 1 && min(n[0], n[1]) <= 12 && max(n[0], n[1]) <= 31
+}
+
+// nearClock reports whether b is a time of day.
+func nearClock(b []byte) bool {
+	for _, half := range []string{"AM", "PM", "am", "pm"} {
+		if rest, ok := bytes.CutSuffix(b, []byte(half)); ok {
+			b, _ = cutBlank(rest)
+		}
+	}
+	if len(b) > 1 && b[1] == ':' {
+		b = append([]byte{'0'}, b...)
+	}
+	var m moment
+	rest, ok := m.scanClock(b)
+	return ok && len(rest) == 0
 }
 
 // missingMarks are the cells that are missing numbers besides those of isMissing.

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -525,6 +526,57 @@ func TestReadingErrors(t *testing.T) {
 	path = writeFile(t, "a.csv", "id,y\n"+many(30, "n%d,p\n"))
 	if i, err := readAll(Options{Categorical: []string{"id"}}, path); err != nil || i.Dim != 30 {
 		t.Errorf("a column that is named: %v, %d features", err, i.Dim)
+	}
+}
+
+// A column most of whose cells are numbers, dates or times of day, in whatever way they are
+// written, is none of categories wherever its other cells are, unless it is named.
+func TestNearlyNumbers(t *testing.T) {
+	numbers := many(300, "%d,p\n")
+	few := strings.ReplaceAll(many(60, "0.%d,p\n"), "0.1", "0.2")
+	for name, c := range map[string]struct{ text, cell string }{
+		"first":           {"x,q\nx,q\nx,q\nx,q\n" + few, `"x"`},
+		"last":            {numbers + "x,q\n", `"x"`},
+		"in the middle":   {"x,q\n" + numbers + "x,q\n", `"x"`},
+		"dollars":         {strings.Repeat("$3,p\n$4,q\n", 20), `"$3"`},
+		"less dollars":    {strings.Repeat("-$3,p\n$-4,q\n", 20), `"-$3"`},
+		"currency":        {strings.Repeat("3 EUR,p\nUSD 4,q\n", 20), `"3 EUR"`},
+		"minus":           {strings.Repeat("\u22125,p\n5,q\n", 20), "\"\u22125\""},
+		"losses":          {strings.Repeat("(5),p\n5,q\n", 20), `"(5)"`},
+		"thousands":       {strings.Repeat("5k,p\n1.5k,q\n", 20), `"5k"`},
+		"days":            {strings.Repeat("1.1.2024,p\n13.2.2024,q\n", 20), `"1.1.2024"`},
+		"slashes":         {strings.Repeat("1/1/2024,p\n2/13/24,q\n", 20), `"1/1/2024"`},
+		"with a time":     {strings.Repeat("1/1/2024 3:15 PM,p\n2/13/2024 11:00 AM,q\n", 20), `"1/1/2024 3:15 PM"`},
+		"times of day":    {strings.Repeat("00:00,p\n9:30:15,q\n", 20), `"00:00"`},
+		"dates and words": {"none yet,p\n" + strings.Repeat("2024-01-02,p\n2024-01-03,q\n", 20), `"none yet"`},
+	} {
+		path := writeFile(t, "a.csv", "a,y\n"+c.text)
+		for _, chunk := range []int{1, 50, 1 << 20} {
+			_, err := readAll(Options{chunkBytes: chunk}, path)
+			if e, ok := errors.AsType[*RefusedColumn](err); !ok || e.Column != "a" || e.Kind != Mixed ||
+				!strings.HasPrefix(err.Error(), path+":") || !strings.Contains(err.Error(), c.cell) {
+				t.Errorf("%s: got %v, want a refusal of a that shows %s", name, err, c.cell)
+			}
+		}
+		if info, err := readAll(Options{Categorical: []string{"a"}}, path); err != nil {
+			t.Errorf("%s: a column that is named: %v, %d features", name, err, info.Dim)
+		}
+	}
+	for _, cells := range [][2]string{
+		{"x", "1"},
+		{"a-1", "b-2"},
+		{"1-2", "3-4"},
+		{"v1.2.3", "v1.3.0"},
+		{"1.2.3", "10.20.30"},
+		{"10.0.0.1", "10.0.0.2"},
+		{"12:75", "99:10"},
+		{"M", "K"},
+		{"32.13.2024", "0.1.2024"},
+	} {
+		text := "a,y\n" + strings.Repeat(cells[0]+",p\n"+cells[1]+",q\n", 20)
+		if _, err := readAll(Options{}, writeFile(t, "a.csv", text)); err != nil {
+			t.Errorf("%q: %v, want categories", cells, err)
+		}
 	}
 }
 
