@@ -165,23 +165,19 @@ func checkIndex(path string, dim int, index []uint32, values ...[]float64) error
 	return nil
 }
 
-func isDigest(s string) bool {
-	const prefix = "sha256:"
-	if len(s) != len(prefix)+64 || s[:len(prefix)] != prefix {
-		return false
-	}
-	for _, c := range s[len(prefix):] {
-		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
-			return false
-		}
-	}
-	return true
+func isDigest(s string) bool { return isHex(s, "sha256:", 64) }
+
+// isHex reports whether s is the prefix and so many hexadecimal digits.
+func isHex(s, prefix string, digits int) bool {
+	hex, ok := strings.CutPrefix(s, prefix)
+	return ok && len(hex) == digits && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
 func (m *Model) checkData() error {
 	d := m.Data
-	if d.Digest != "" && !isDigest(d.Digest) {
-		return noregret.BadInputf("data.digest", "%q, want \"\" or sha256: and 64 hexadecimal digits", d.Digest)
+	if d.Digest != "" && !isDigest(d.Digest) && !isHex(d.Digest, "xxh64:", 16) {
+		return noregret.BadInputf("data.digest", "%q, want \"\", sha256: and 64 hexadecimal digits, or xxh64: and 16",
+			d.Digest)
 	}
 	type count struct {
 		name string

@@ -129,12 +129,18 @@ func benchTrain(b *testing.B, dir string, set benchSet) {
 		}
 	}
 	for _, source := range []struct {
-		name     string
-		inputs   []string
-		noDigest bool
-	}{{"text", text, false}, {"text-nodigest", text, true}, {"gz", packed, false}, {"cache", []string{cache}, false}} {
+		name   string
+		inputs []string
+		digest dataset.Digest
+	}{
+		{"text", text, dataset.XXH64},
+		{"text-sha256", text, dataset.SHA256},
+		{"text-nodigest", text, dataset.NoDigest},
+		{"gz", packed, dataset.XXH64},
+		{"cache", []string{cache}, dataset.XXH64},
+	} {
 		run(source.name, func(o Options) int64 {
-			opt := dataset.Options{Workers: runtime.GOMAXPROCS(0), NoDigest: source.noDigest}
+			opt := dataset.Options{Workers: runtime.GOMAXPROCS(0), Digest: source.digest}
 			s, err := dataset.Open(context.Background(), source.inputs, opt)
 			if err != nil {
 				b.Fatal(err)

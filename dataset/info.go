@@ -28,8 +28,8 @@ type Info struct {
 	Labels   []Label // in order of first appearance, indexed by class number
 	NoLabel  int64   // number of rows without a label
 	Weight   float64 // sum of all weights
-	// Digest is "sha256:" and the hex digest of the decompressed input bytes in order; "" until the
-	// end of a stream, and with Options.NoDigest.
+	// Digest is "sha256:" or "xxh64:" and the hex digest of the decompressed input bytes in order;
+	// "" until the end of a stream, and without a digest.
 	Digest          string
 	Schema          *Schema  // the feature space
 	BadLines        int64    // number of lines that were skipped

@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"hash"
 	"io"
@@ -66,7 +64,7 @@ func Open(ctx context.Context, inputs []string, opt Options) (*Stream, error) {
 		return nil, err
 	}
 	s := &Stream{
-		opt: opt, total: total, digest: newDigest(opt),
+		opt: opt, total: total, digest: opt.Digest.hash(),
 		byLabel: map[string]uint16{}, byName: map[string]uint32{},
 		stdin: slices.Contains(inputs, stdinName),
 	}
@@ -238,9 +236,7 @@ func (s *Stream) fetch() (*chunk, error) {
 	c, err := s.pipe.next()
 	if err != nil {
 		if err == io.EOF {
-			if !s.opt.NoDigest {
-				s.info.Digest = "sha256:" + hex.EncodeToString(s.digest.Sum(nil))
-			}
+			s.info.Digest = s.opt.Digest.text(s.digest)
 			if bad := s.checkColumns(); bad != nil {
 				return nil, bad
 			}
@@ -441,18 +437,3 @@ func (s *Stream) Close() error {
 	s.pipe.close(!s.stdin || s.err == io.EOF)
 	return nil
 }
-
-// newDigest returns the hash of the input. It is computed by the reading goroutine, apart from
-// those that parse and learn.
-func newDigest(opt Options) hash.Hash {
-	if opt.NoDigest {
-		return noDigest{}
-	}
-	return sha256.New()
-}
-
-// noDigest is the hash of an input whose digest is not wanted.
-type noDigest struct{ hash.Hash }
-
-// Write implements [hash.Hash].
-func (noDigest) Write(p []byte) (int, error) { return len(p), nil }

@@ -2,11 +2,16 @@ package dataset
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/noregret/noregret"
 )
 
 // A stream delivers the rows of a pipe as they arrive: the writer below waits for them before it
@@ -120,6 +125,27 @@ func TestLabelPlace(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The digest of a stream is that of its text, whichever way it is stored and read.
+func TestDigests(t *testing.T) {
+	text := generated(3000)
+	path := writeFile(t, "a.svm", "\xef\xbb\xbf"+text)
+	for kind, want := range map[Digest]string{
+		"":     fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("\xef\xbb\xbf"+text))),
+		SHA256: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("\xef\xbb\xbf"+text))),
+		XXH64:  fmt.Sprintf("xxh64:%016x", xxhash.Sum64String("\xef\xbb\xbf"+text)), NoDigest: "",
+	} {
+		for _, size := range []int{100, 1 << 20} {
+			i, err := readAll(Options{Digest: kind, chunkBytes: size}, path)
+			if err != nil || i.Digest != want {
+				t.Errorf("digest %q: %q and error %v, want %q", kind, i.Digest, err, want)
+			}
+		}
+	}
+	if _, err := readAll(Options{Digest: "md5"}, path); noregret.CodeOf(err) != noregret.Usage {
+		t.Errorf("another digest: error %v", err)
 	}
 }
 

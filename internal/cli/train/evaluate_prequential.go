@@ -178,7 +178,9 @@ func (o *prequentialOptions) Run(ctx context.Context, a *command.App, data *data
 	}
 	o.opt.Progress = fitProgress(p)
 	o.opt.Started = func(info dataset.Info) { streamDecisions(a, data, info) }
-	s, err := dataset.Open(ctx, inputs, data.Options(ctx, a, nil))
+	read := data.Options(ctx, a, nil)
+	read.Digest = dataset.NoDigest // it is not shown
+	s, err := dataset.Open(ctx, inputs, read)
 	if err != nil {
 		return err
 	}

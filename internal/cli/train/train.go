@@ -215,9 +215,9 @@ func (o *trainOptions) Validate() (err error) {
 		return noregret.Errorf(noregret.Usage, "--drift",
 			"needs --stream: training on data that are kept shuffles them, so that nothing is recent")
 	}
-	if o.data.NoDigest() && !o.stream {
+	if kind := o.data.NeedsStream(); kind != "" && !o.stream {
 		return noregret.Errorf(noregret.Usage, "--digest",
-			"none needs --stream: reading is a small part of a training that keeps the data")
+			"%s needs --stream: reading is a small part of a training that keeps the data", kind)
 	}
 	if err := o.shards.check(o); err != nil {
 		return err

@@ -40,7 +40,9 @@ func (o *trainOptions) runStream(ctx context.Context, a *command.App, inputs []s
 		return err
 	}
 	opt.Progress = fitProgress(p)
-	s, err := dataset.Open(ctx, inputs, o.data.Options(ctx, a, nil))
+	data := o.data.Options(ctx, a, nil)
+	data.Digest = o.data.StreamDigest()
+	s, err := dataset.Open(ctx, inputs, data)
 	if err != nil {
 		return err
 	}

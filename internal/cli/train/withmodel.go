@@ -49,6 +49,7 @@ func (r *modelReader) each(ctx context.Context, inputs []string,
 	}
 	opt := r.data.Options(ctx, r.app, r.model.Schema)
 	opt.Progress = dataflags.ReadProgress(p, r.task)
+	opt.Digest = dataset.NoDigest // it is not shown
 	s, err := dataset.Open(ctx, inputs, opt)
 	if err != nil {
 		return info, err
