@@ -25,8 +25,8 @@
 //     mixture.
 //   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
 //     eventlog/memlog is one in memory, for tests, and eventlog/jetstream one of several nodes.
-//   - [github.com/noregret/noregret/server] serves them over HTTP, and server/scoring predictions of
-//     classifiers.
+//   - [github.com/noregret/noregret/server] serves them over HTTP, server/scoring predictions of
+//     classifiers, and server/edge decisions near the users by copies of policies.
 //
 // # Mixtures under guardrails
 //

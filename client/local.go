@@ -35,6 +35,9 @@ type LocalOptions struct {
 	// and through a long outage of the service. They are written to it every Every, so a killed
 	// process loses what it recorded since. Units of RecordIn are not kept.
 	Outbox Outbox
+	// First, unless it is nil, decides until the service has sent a policy: NewLocal does not wait
+	// for the service then.
+	First *policy.Policy
 	// Renewed is called with each new policy after the first.
 	Renewed func(p *policy.Policy)
 	// Done is called with the result of each report of sums.
@@ -63,6 +66,8 @@ type Local struct {
 	source  string
 	// failure is the error of the last poll, nil if it succeeded.
 	failure atomic.Pointer[error]
+	// confirmed is the time of the last poll that succeeded, in Unix nanoseconds, 0 for none.
+	confirmed atomic.Int64
 
 	mu       sync.Mutex
 	sums     map[sumKey]*api.AggregateItem
@@ -95,9 +100,13 @@ func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Lo
 	if err := l.restore(); err != nil {
 		return nil, err
 	}
-	p, err := c.Policy(ctx, name, "", 0)
-	if err != nil {
-		return nil, err
+	p := o.First
+	if p == nil {
+		var err error
+		if p, err = c.Policy(ctx, name, "", 0); err != nil {
+			return nil, err
+		}
+		l.confirmed.Store(time.Now().UnixNano())
 	}
 	run, stop := context.WithCancel(context.Background())
 	l.stop = stop
@@ -134,12 +143,29 @@ func (l *Local) Err() error {
 	return nil
 }
 
+// Confirmed returns when the service last said which policy is in force, the zero time if it has
+// not yet.
+func (l *Local) Confirmed() time.Time {
+	if at := l.confirmed.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}
+
+// Keep writes what is recorded and not sent to the outbox. Once it has returned nil, it survives
+// the process. Without an outbox it does nothing.
+func (l *Local) Keep() error { return l.keep() }
+
 // poll keeps the policy up to date.
 func (l *Local) poll(ctx context.Context) {
 	defer l.done.Done()
 	pause := pauses{l.client.pause, longestPause}
 	for ctx.Err() == nil {
-		p, err := l.client.Policy(ctx, l.name, l.policy.Load().Digest, l.options.Wait)
+		wait := l.options.Wait
+		if l.confirmed.Load() == 0 || l.failure.Load() != nil {
+			wait = 0 // whether the policy is in force is not known
+		}
+		p, err := l.client.Policy(ctx, l.name, l.policy.Load().Digest, wait)
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -150,6 +176,7 @@ func (l *Local) poll(ctx context.Context) {
 		}
 		pause.next = l.client.pause
 		l.failure.Store(nil)
+		l.confirmed.Store(time.Now().UnixNano())
 		if p != nil {
 			l.policy.Store(p)
 			if l.options.Renewed != nil {

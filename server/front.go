@@ -26,6 +26,7 @@ type Front struct {
 	counts  *connectionCounts
 	router  *router
 
+	detail   func() any // of GET /readyz, nil for none
 	draining chan struct{}
 	drain    func() // closes draining
 	watching sync.WaitGroup
@@ -69,6 +70,9 @@ func NewFront(l Limits, listed string, routes []web.Route) (*Front, error) {
 
 // Registry takes further metrics.
 func (f *Front) Registry() *prometheus.Registry { return f.metrics.registry }
+
+// Detail makes what GET /readyz answers with. Call it before the front serves.
+func (f *Front) Detail(detail func() any) { f.detail = detail }
 
 // ReloadTokens is [Server.ReloadTokens].
 func (f *Front) ReloadTokens() error { return f.tokens.Reload() }
@@ -115,6 +119,9 @@ func (f *Front) readyz(w http.ResponseWriter, _ *http.Request) error {
 	case <-f.draining:
 		return web.Unavailable(errDraining)
 	default:
+		if f.detail != nil {
+			return web.WriteJSON(w, http.StatusOK, f.detail())
+		}
 		return writeOK(w)
 	}
 }

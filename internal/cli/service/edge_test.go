@@ -1,0 +1,306 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/internal/cli/clitest"
+	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/server/edge"
+	"github.com/noregret/noregret/server/servicetest"
+)
+
+// edgeProgram is the name under which the test binary is "noregret edge".
+const edgeProgram = "noregret-test-edge"
+
+func init() { programs[edgeProgram] = func() { os.Exit(command.Main(edgeTree)) } }
+
+func edgeTree(a *command.App) *cobra.Command {
+	return command.NewRoot(a, &cobra.Command{Use: "noregret"},
+		command.Group{ID: "service", Title: "Service:", Commands: []*cobra.Command{NewEdgeCommand(a)}})
+}
+
+const edgeToy = `name: toy
+arms:
+  - {name: control, value: {"price": 1}}
+  - {name: gain, value: "<b>"}
+  - {name: guard, value: -1}
+control: {arm: control, share: 0.2}
+metrics:
+  - {name: x}
+  - {name: clicks, kind: count, default: 0}
+objective: {goals: [{metric: x}]}
+round: {length: 1h}
+attribution_window: 1h
+stickiness: unit
+`
+
+// upstream is a service that can be away.
+type upstream struct {
+	url    string
+	client *client.Client
+	away   atomic.Bool
+}
+
+func newUpstream(t *testing.T, definition string) *upstream {
+	t.Helper()
+	u := new(upstream)
+	_, u.url = servicetest.Start(t, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if u.away.Load() {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+	u.client = clientOf(t, u.url)
+	if _, err := u.client.Apply(t.Context(), "toy", []byte(definition)); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func clientOf(t *testing.T, url string) *client.Client {
+	t.Helper()
+	o := client.DefaultOptions(url)
+	o.Attempts = 1
+	c, err := client.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startEdge starts an edge as a process of its own.
+func startEdge(t *testing.T, u *upstream, dir string) (cmd *exec.Cmd, url string) {
+	t.Helper()
+	cmd = exec.Command(edgeProgram, "edge", "--upstream", u.url, "--experiments", "toy", "--data", dir,
+		"--listen", "127.0.0.1:0", "--every", "20ms", "--log-level", "error")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the edge did not start: %v", err)
+	}
+	return cmd, strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+}
+
+func names(from, n int) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprint("user-", from+i))
+	}
+	return out
+}
+
+func ready(t *testing.T, url string) (r edge.Readiness) {
+	t.Helper()
+	resp, err := http.Get(url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if err := json.NewDecoder(resp.Body).Decode(&r); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status, err)
+	}
+	return r
+}
+
+// An edge gives each unit what the service gives it, also when it begins without the service.
+func TestEdgeDecidesAsTheService(t *testing.T) {
+	u, dir := newUpstream(t, edgeToy), t.TempDir()
+	cmd, url := startEdge(t, u, dir)
+	units := names(0, 10_000)
+	want, err := u.client.Decide(t.Context(), "toy", units...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare := func(url string) []api.Decision {
+		t.Helper()
+		got, err := clientOf(t, url).Decide(t.Context(), "toy", units...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			g, w := got[i], want[i]
+			if g.Token == w.Token {
+				t.Fatal("the token is that of the service, whose key the edge has not")
+			}
+			g.Token, w.Token = "", ""
+			if fmt.Sprint(g) != fmt.Sprint(w) {
+				t.Fatalf("%+v, want %+v", g, w)
+			}
+		}
+		return got
+	}
+	decided := compare(url)
+
+	// Without the service: the policy of the last run, whose age is told; tokens of it hold.
+	u.away.Store(true)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "toy.policy.json"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	_, url = startEdge(t, u, dir)
+	compare(url)
+	r := ready(t, url)
+	if len(r.Policies) != 1 || r.Policies[0].Experiment != "toy" || r.Policies[0].AgeSeconds < 3600 {
+		t.Errorf("%+v, want a policy that is an hour old", r)
+	}
+	c := clientOf(t, url)
+	items := []api.FeedbackItem{
+		{Token: decided[0].Token, Metrics: map[string]float64{"x": 1}},
+		{Token: decided[0].Token, Metrics: map[string]float64{"x": 1}},
+		{Token: want[1].Token, Metrics: map[string]float64{"x": 1}},
+		{Token: decided[1].Token, Metrics: map[string]float64{"y": 1}},
+		{Token: decided[1].Token},
+	}
+	f, err := c.Feedback(t.Context(), items...)
+	var got []string
+	for _, i := range f.Items {
+		got = append(got, string(i.Status))
+	}
+	if err != nil || strings.Join(got, " ") != "accepted duplicate rejected rejected accepted" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := c.Decide(t.Context(), "other", "u"); err == nil || !strings.Contains(err.Error(), "it has toy") {
+		t.Errorf("another experiment: %v", err)
+	}
+
+	// It finds the service again, and the age is that of the last poll.
+	u.away.Store(false)
+	waitFor(t, func() bool { return ready(t, url).Policies[0].AgeSeconds < 3600 && exposed(t, u) == 2 })
+}
+
+// exposed is the number of units that the service counts.
+func exposed(t *testing.T, u *upstream) (n int64) {
+	t.Helper()
+	r, err := u.client.Report(t.Context(), "toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range r.Arms {
+		n += a.N
+	}
+	return n
+}
+
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for range 3000 {
+		if done() {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	t.Error("it does not come")
+}
+
+// An edge is killed twenty times under load, and its reports are lost on the way now and then. The
+// service counts every unit that the edge has acknowledged once, and of the others at most those
+// whose answer was lost.
+func TestEdgeIsKilled(t *testing.T) {
+	u, dir := newUpstream(t, edgeToy), t.TempDir()
+	const workers, rounds = 4, 20
+	var sent, acknowledged, unknown atomic.Int64
+	for round := range rounds {
+		cmd, url := startEdge(t, u, dir)
+		stop, load := make(chan struct{}), sync.WaitGroup{}
+		for w := range workers {
+			load.Go(func() {
+				c := clientOf(t, url)
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					ds, err := c.Decide(context.Background(), "toy", fmt.Sprintf("u-%d-%d-%d", round, w, i))
+					if err != nil {
+						return // killed
+					}
+					sent.Add(1)
+					f, err := c.Feedback(context.Background(), api.FeedbackItem{
+						Token: ds[0].Token, Metrics: map[string]float64{"x": 1, "clicks": 2},
+					})
+					if err != nil {
+						unknown.Add(1)
+						return
+					}
+					acknowledged.Add(int64(f.Accepted))
+				}
+			})
+		}
+		goal := sent.Load() + 20
+		waitFor(t, func() bool { return sent.Load() >= goal })
+		u.away.Store(round%3 == 1) // the next one begins without the service
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		close(stop)
+		load.Wait()
+	}
+	u.away.Store(false)
+	_, _ = startEdge(t, u, dir)
+	waitFor(t, func() bool { return exposed(t, u) >= acknowledged.Load() })
+	waitFor(t, func() bool { return emptyOutbox(t, dir) })
+	n := exposed(t, u)
+	t.Logf("%d acknowledged, %d without an answer, %d counted", acknowledged.Load(), unknown.Load(), n)
+	if n < acknowledged.Load() || n > acknowledged.Load()+unknown.Load() || unknown.Load() > workers*rounds {
+		t.Errorf("%d units were counted, want %d, and at most %d more", n, acknowledged.Load(), unknown.Load())
+	}
+}
+
+// emptyOutbox reports whether nothing is left to be sent.
+func emptyOutbox(t *testing.T, dir string) bool {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "toy.outbox.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept struct{ Pending, Sums any }
+	if err := json.Unmarshal(b, &kept); err != nil {
+		t.Fatal(err)
+	}
+	return kept.Pending == nil && kept.Sums == nil
+}
+
+func TestEdgeRefuses(t *testing.T) {
+	commands := clitest.Commands(func(a *command.App) []*cobra.Command { return []*cobra.Command{NewEdgeCommand(a)} })
+	const all = "edge --upstream http://127.0.0.1:1 --experiments toy --data d "
+	commands.Refused(t,
+		clitest.Refusal{"edge --experiments toy --data d", "--upstream: is required"},
+		clitest.Refusal{"edge --upstream http://127.0.0.1:1 --data d", "--experiments: is required"},
+		clitest.Refusal{all + "--every 0s", "--every: 0s is out of range"},
+		clitest.Refusal{all + "--remember 0", "remember: 0: want at least 1"},
+		clitest.Refusal{all + "--experiments ../x", `--experiments: "../x" is not the name`},
+		clitest.Refusal{all + "--listen 0.0.0.0:0", "listen: 0.0.0.0:0 can be reached by others"},
+		clitest.Refusal{all + "now", "edge takes no arguments, got \"now\""},
+	)
+}
