@@ -20,6 +20,10 @@ import (
 // 5 of each class, while the model stays as it is. Then the learner learns from them, too. STAMP
 // begins an epoch with the level that was reached in training; its stages have a quarter of the
 // examples of training. The threshold stays.
+//
+// A row far larger than those held back would ruin the model, whatever its label: it is skipped.
+// Its size is ‖x̂‖², of the scaled features; more than 900 times (30 in length) the size that nine
+// of ten rows held back do not exceed is far.
 type Continuation struct {
 	model   *Model
 	fit     resolved
@@ -30,6 +34,8 @@ type Continuation struct {
 
 	held    []Example
 	square  float64  // MeanSquare; 0 until the learner starts
+	limit   float64  // the largest size that is learned from
+	skipped int64    // rows that were larger
 	learner Learner  // nil until it starts
 	rows    [2]int64 // learned from or held back: negative and positive ones
 	mapped  Example  // scratch
@@ -40,6 +46,9 @@ const (
 	mostHeld  = 1000
 	leastHeld = 200
 )
+
+// farSize is the size of a row that is skipped, relative to that of nine of ten rows.
+const farSize = 900
 
 // Continue makes a continuation of a model. It fails with an error of code usage and the place
 // "algorithm" that says why if the model cannot learn from single rows: its algorithm is none of
@@ -146,6 +155,10 @@ func (c *Continuation) Observe(x Example) error {
 		return err
 	}
 	if c.learner != nil {
+		if c.size(x) > c.limit {
+			c.skipped++
+			return nil
+		}
 		err = c.learner.Observe(x)
 	} else {
 		x.Index, x.Value = slices.Clone(x.Index), slices.Clone(x.Value)
@@ -154,11 +167,7 @@ func (c *Continuation) Observe(x Example) error {
 	if err != nil {
 		return err
 	}
-	if x.Positive {
-		c.rows[1]++
-	} else {
-		c.rows[0]++
-	}
+	c.rows[classOf(x)]++
 	if n := len(c.held); n >= mostHeld || n >= leastHeld && min(c.rows[0], c.rows[1]) >= 5 {
 		return c.start()
 	}
@@ -179,8 +188,52 @@ func (c *Continuation) features(x Example) (Example, error) {
 	return x, nil
 }
 
+// size is ‖x̂‖² of a row, but for what rows without values have, too.
+func (c *Continuation) size(x Example) float64 {
+	s, sum := c.config.Scaling, 0.0
+	for j, i := range x.Index {
+		center, inverse := 0.0, 1.0
+		if int(i) < len(s.Inverse) {
+			center, inverse = s.Center[i], s.Inverse[i]
+		}
+		z := (float64(x.Value[j]) - center) * inverse
+		sum += float64(z * z)
+	}
+	return sum
+}
+
+// setLimit sets the largest size that is learned from, and drops the rows held back that are
+// larger.
+func (c *Continuation) setLimit() {
+	sizes := make([]float64, len(c.held))
+	for i, x := range c.held {
+		sizes[i] = c.size(x)
+	}
+	slices.Sort(sizes)
+	if c.limit = farSize * sizes[len(sizes)*9/10]; c.limit == 0 {
+		c.limit = math.MaxFloat64
+	}
+	c.held = slices.DeleteFunc(c.held, func(x Example) bool {
+		far := c.size(x) > c.limit
+		if far {
+			c.skipped++
+			c.rows[classOf(x)]--
+		}
+		return far
+	})
+}
+
+// classOf is 1 for a positive example, otherwise 0.
+func classOf(x Example) int {
+	if x.Positive {
+		return 1
+	}
+	return 0
+}
+
 // start makes the learner and passes the rows held back to it.
 func (c *Continuation) start() error {
+	c.setLimit()
 	var m moments
 	for _, x := range c.held {
 		m.observe(x.Index, x.Value, x.Weight)
@@ -266,6 +319,10 @@ func (c *Continuation) Learned() (learned, held int64) {
 	return c.rows[0] + c.rows[1] - held, held
 }
 
+// Skipped returns the number of rows that were not learned from, as they were too large. Those held
+// back are not judged yet.
+func (c *Continuation) Skipped() int64 { return c.skipped }
+
 // Score returns the score of a row of the model's schema. O(nnz).
 func (c *Continuation) Score(index []uint32, value []float32) float64 {
 	if c.model.Transform != nil {
@@ -313,7 +370,8 @@ func (c *Continuation) Model() (*Model, error) {
 type continuationState struct {
 	Held                []Example
 	Negatives, Positive int64
-	Square              float64
+	Square, Limit       float64
+	Skipped             int64
 	Learner             []byte
 }
 
@@ -330,7 +388,9 @@ func (c *Continuation) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := continuationState{Held: c.held, Negatives: c.rows[0], Positive: c.rows[1], Square: c.square}
+	s := continuationState{
+		Held: c.held, Negatives: c.rows[0], Positive: c.rows[1], Square: c.square, Limit: c.limit, Skipped: c.skipped,
+	}
 	if c.learner != nil {
 		if s.Learner, err = c.learner.MarshalBinary(); err != nil {
 			return nil, err
@@ -352,7 +412,8 @@ func (c *Continuation) UnmarshalBinary(data []byte) error {
 	}
 	if s.Negatives < 0 || s.Positive < 0 || math.IsNaN(s.Square) || s.Square < 0 || math.IsInf(s.Square, 0) ||
 		len(s.Held) >= mostHeld || len(s.Held) > 0 && int64(len(s.Held)) != s.Negatives+s.Positive ||
-		(s.Learner == nil) != (s.Square == 0) {
+		(s.Learner == nil) != (s.Square == 0) || (s.Learner == nil) != (s.Limit == 0) || !(s.Limit >= 0) ||
+		s.Skipped < 0 {
 		return badSnapshot("damaged: %d rows are held back of %d and %d", len(s.Held), s.Negatives, s.Positive)
 	}
 	for _, x := range s.Held {
@@ -370,6 +431,7 @@ func (c *Continuation) UnmarshalBinary(data []byte) error {
 		}
 	}
 	c.held, c.rows, c.square, c.learner = s.Held, [2]int64{s.Negatives, s.Positive}, s.Square, l
+	c.limit, c.skipped = s.Limit, s.Skipped
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
+	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 )
 
@@ -73,6 +74,8 @@ type Service struct {
 
 	learner *classify.Continuation // nil unless the model learns
 	stopped error                  // why it has stopped learning
+	rival   rival
+	measure measure.Objective
 }
 
 // Counts are the numbers of rows and labels so far.
@@ -99,6 +102,10 @@ func New(m *classify.Model, opt Options) (*Service, error) {
 			return nil, err
 		}
 	}
+	s.rival = newRival(m)
+	if s.measure, err = m.ParsedMeasure(); err != nil {
+		return nil, err
+	}
 	s.total, err = newConfusion(m)
 	return s, err
 }
@@ -117,16 +124,26 @@ func (s *Service) Learned() (*classify.Model, error) {
 	return s.learner.Model()
 }
 
-// Learning returns the number of rows that the model has learned from, how many more are held back
-// (see [classify.Continuation]), and why it has stopped learning, nil if it has not. What it had
-// learned is gone then.
-func (s *Service) Learning() (learned, held int64, stopped error) {
+// Learning says how the model learns.
+type Learning struct {
+	// Learned is the number of rows that it has learned from, Held how many more are held back, and
+	// Skipped how many were too large (see [classify.Continuation]).
+	Learned, Held, Skipped int64
+	// Stopped says why it has stopped learning, nil if it has not. What it had learned is gone
+	// then.
+	Stopped error
+}
+
+// Learning returns how the model learns.
+func (s *Service) Learning() Learning {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	l := Learning{Stopped: s.stopped}
 	if s.learner != nil {
-		learned, held = s.learner.Learned()
+		l.Learned, l.Held = s.learner.Learned()
+		l.Skipped = s.learner.Skipped()
 	}
-	return learned, held, s.stopped
+	return l
 }
 
 // Predict answers the rows of a block. A row whose score is out of the range of float64 is an error
@@ -200,8 +217,10 @@ type Result struct {
 
 // Label gives the row of a prediction its label; of a model of several labels, the list of them as
 // [dataset.LabelList] reads it. The same label may be given again. A label that is not accepted
-// changes nothing but the counts. With Learn the model learns from the row, once. If its weights
-// leave the range of float64, it stops: the model of [Service.Model] predicts then.
+// changes nothing but the counts. With Learn the model learns from the row, once. It stops if its
+// weights leave the range of float64, or if its answers are worse than those of the model of
+// [Service.Model] would have been, by more than chance: that model predicts then. A model that
+// never is worse stops with probability at most 0.01, however long it runs.
 func (s *Service) Label(id, label string) Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,6 +275,10 @@ func (s *Service) learn(e *entry, labels []int) error {
 	err := s.learner.Observe(classify.Example{Index: e.Index, Value: e.Value, Weight: 1, Positive: len(labels) > 0})
 	if noregret.CodeOf(err) == noregret.BadInput {
 		return err
+	}
+	if err == nil {
+		z := s.classifier.RawScores(nil, e.Index, e.Value)[0]
+		err = s.rival.add(s.measure, len(labels) > 0, len(e.Predicted) > 0, z > s.classifier.Models[0].Threshold)
 	}
 	if err != nil {
 		s.stopped = err

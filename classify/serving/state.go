@@ -23,6 +23,7 @@ type state struct {
 	Weight, Exact, Square float64
 	Learner               []byte
 	Stopped               string
+	Rival                 rival
 }
 
 func (s *Service) kind() (string, error) {
@@ -69,6 +70,8 @@ func (s *Service) copyState() (st state, err error) {
 	}
 	if s.learner != nil {
 		st.Learner, err = s.learner.MarshalBinary()
+		st.Rival = s.rival
+		st.Rival.Disagree = slices.Clone(s.rival.Disagree)
 	}
 	return st, err
 }
@@ -119,6 +122,7 @@ func (s *Service) UnmarshalBinary(data []byte) error {
 		}
 	}
 	s.learner, s.stopped = learner, nil
+	s.rival = newRival(s.model).restore(st.Rival)
 	if st.Stopped != "" && learner != nil {
 		s.stopped = noregret.Errorf(noregret.Diverged, "", "%s", st.Stopped)
 	}
@@ -167,8 +171,11 @@ func (s *Service) checkState(st *state) error {
 	if len(st.Classes) != classes || len(st.Labels) != labels {
 		return snapshot.Bad("damaged: counts of %d classes and %d labels", len(st.Classes), len(st.Labels))
 	}
+	if n := len(st.Rival.Disagree); st.Rival.Block < 0 || n > blockRows {
+		return snapshot.Bad("damaged: %d rows of disagreement in block %d", n, st.Rival.Block)
+	}
 	counts := append(slices.Clone(st.Classes), st.Weight, st.Exact, st.Square)
-	for _, c := range append(slices.Clone(st.Labels), st.Two) {
+	for _, c := range append(slices.Clone(st.Labels), st.Two, st.Rival.Learned, st.Rival.Start) {
 		counts = append(counts, c.TP, c.FN, c.TN, c.FP)
 	}
 	for _, n := range counts {

@@ -73,8 +73,8 @@ func TestState(t *testing.T) {
 				a.Accepted < 100 || a.Late == 0 || a.Dropped == 0 {
 				t.Errorf("%+v, want %+v", b, a)
 			}
-			if learned, _, _ := cut.Learning(); (learned > 0) != opt.Learn {
-				t.Errorf("learned from %d", learned)
+			if l := cut.Learning(); (l.Learned > 0) != opt.Learn {
+				t.Errorf("%+v", l)
 			}
 			less := opt
 			less.Window, less.MaxWaiting = 10, 20

@@ -87,9 +87,10 @@ type State struct {
 // Learning says how a model learns from labels.
 type Learning struct {
 	// Learned is the number of rows that it has learned from, Held that of those that wait for the
-	// first step.
+	// first step, and Skipped that of those that were far larger than these.
 	Learned int64 `json:"learned"`
 	Held    int64 `json:"held"`
+	Skipped int64 `json:"skipped"`
 	// Stopped says why it learns no more, and that the model of the start predicts.
 	Stopped string `json:"stopped,omitempty"`
 }

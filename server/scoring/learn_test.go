@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -83,6 +84,36 @@ func TestLearn(t *testing.T) {
 	check(300)
 	if v := w.model(); *v.Figures.Value == 1 || v.Figures.Rows != 300 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestFarRowIsTold: rows that are not learned from are in the answer and the metrics, and the first
+// of them in the log.
+func TestFarRowIsTold(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t, steps(t), func(c *scoring.Config) {
+		c.Serving.Learn, c.Logger = true, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	for i := range 302 {
+		a := i % 60
+		if i >= 300 {
+			a = 1e9
+		}
+		p := w.predict(fmt.Sprintf(`{"rows":[{"1":%d,"2":%d}]}`, a, i%7)).Predictions[0]
+		w.label(p.ID, map[bool]string{true: "1", false: "0"}[i%60 >= 40])
+	}
+	if l := w.model().Learning; *l != (scoring.Learning{Learned: 300, Skipped: 2}) {
+		t.Errorf("%+v", l)
+	}
+	_, metrics := w.do("GET", "/metrics", "")
+	for _, line := range []string{"noregret_rows_skipped 2", "noregret_learning_stopped 0"} {
+		if !strings.Contains(string(metrics), "\n"+line+"\n") {
+			t.Errorf("no %s in\n%s", line, metrics)
+		}
+	}
+	w.http.Close()
+	if n := strings.Count(log.String(), "far larger"); n != 1 {
+		t.Errorf("%d lines in\n%s", n, log.String())
 	}
 }
 

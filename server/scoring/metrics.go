@@ -17,7 +17,11 @@ var (
 	labelsDesc      = prometheus.NewDesc("noregret_labels_total", "Labels by their fate.", []string{"status"}, nil)
 	droppedDesc     = prometheus.NewDesc("noregret_rows_dropped_total",
 		"Rows dropped without a label, for want of room.", nil, nil)
-	learnedDesc  = prometheus.NewDesc("noregret_rows_learned", "Rows that the model has learned from.", nil, nil)
+	learnedDesc = prometheus.NewDesc("noregret_rows_learned", "Rows that the model has learned from.", nil, nil)
+	skippedDesc = prometheus.NewDesc("noregret_rows_skipped",
+		"Labelled rows that the model has not learned from, as they are far larger than the others.", nil, nil)
+	stoppedDesc = prometheus.NewDesc("noregret_learning_stopped",
+		"1 if the model learns no more, and that of the start predicts.", nil, nil)
 	waitingDesc  = prometheus.NewDesc("noregret_rows_waiting", "Rows that wait for their label.", nil, nil)
 	labelledDesc = prometheus.NewDesc("noregret_progressive_rows", "Labelled rows, by scope: all or window.",
 		[]string{"scope"}, nil)
@@ -34,7 +38,7 @@ var (
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		predictionsDesc, labelsDesc, droppedDesc, learnedDesc, waitingDesc, labelledDesc, figureDesc,
-		unsavedDesc, failingDesc, failuresDesc,
+		skippedDesc, stoppedDesc, unsavedDesc, failingDesc, failuresDesc,
 	} {
 		ch <- d
 	}
@@ -45,8 +49,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	metric := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 	}
-	learned, _, _ := c.serving.Learning()
-	metric(learnedDesc, prometheus.GaugeValue, float64(learned))
+	l := c.serving.Learning()
+	metric(learnedDesc, prometheus.GaugeValue, float64(l.Learned))
+	metric(skippedDesc, prometheus.GaugeValue, float64(l.Skipped))
+	metric(stoppedDesc, prometheus.GaugeValue, map[bool]float64{true: 1}[l.Stopped != nil])
 	n, waiting := c.serving.Counts()
 	metric(predictionsDesc, prometheus.CounterValue, float64(n.Predictions))
 	metric(labelsDesc, prometheus.CounterValue, float64(n.Accepted), "accepted")

@@ -69,6 +69,8 @@ type Service struct {
 	names   []string  // of labels, as answers have them
 	parsers sync.Pool // of *dataset.RowParser
 	store   *store    // nil without Data
+
+	tellSkipped, tellStopped sync.Once
 }
 
 // textMedia are the media types of the formats whose rows may be lines of text.
@@ -260,8 +262,28 @@ func (s *Service) label(w http.ResponseWriter, r *http.Request) error {
 			answer.Results[i].Error = result.Err.Error()
 		}
 	}
+	s.tellLearning()
 	s.store.changed(len(request.Labels))
 	return web.WriteJSON(w, http.StatusOK, answer)
+}
+
+// tellLearning logs the first row that was not learned from, and that the model learns no more,
+// once each.
+func (s *Service) tellLearning() {
+	if !s.config.Serving.Learn {
+		return
+	}
+	l := s.serving.Learning()
+	if l.Skipped > 0 {
+		s.tellSkipped.Do(func() {
+			s.logger.Warn("a row far larger than the others was not learned from, and others will not be")
+		})
+	}
+	if l.Stopped != nil {
+		s.tellStopped.Do(func() {
+			s.logger.Error("the model learns no more, and that of the start predicts", "error", l.Stopped)
+		})
+	}
 }
 
 // fates are the fates of labels as answers have them.
@@ -310,10 +332,10 @@ func (s *Service) showModel(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *Service) learning() *Learning {
-	learned, held, stopped := s.serving.Learning()
-	l := &Learning{Learned: learned, Held: held}
-	if stopped != nil {
-		l.Stopped = stopped.Error()
+	now := s.serving.Learning()
+	l := &Learning{Learned: now.Learned, Held: now.Held, Skipped: now.Skipped}
+	if now.Stopped != nil {
+		l.Stopped = now.Stopped.Error()
 	}
 	return l
 }

@@ -40,7 +40,9 @@ the latest (--window), with AUC, log loss and Brier score.
 With --learn the model makes a step of its algorithm for each label, in the order in which they
 come, once its first rows have told how large steps must be (200 to 1,000 labels). Rows that were
 answered before count by that answer. GET /v1/model/file has the model file. Models of two classes
-of spade, stamp and sgd-* can learn.
+of spade, stamp and sgd-* can learn. Rows far larger than the first ones are not learned from. If
+what was learned answers worse than the model of the file, by more than chance, that one answers
+again.
 
 With --data the state (rows that wait, figures, what was learned) is saved, in one file that is the
 old one or the new one if the process is killed. What came after the last save is gone then, and its
