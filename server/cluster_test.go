@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -411,5 +412,36 @@ func TestRoutesPassOn(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("%d routes append", n)
+	}
+}
+
+// TestClusterBackup takes a backup from a node that follows: it is one of the node that leads, and
+// a service that is alone goes on with it.
+func TestClusterBackup(t *testing.T) {
+	c := newCluster(t, 3)
+	leader, other := c.look(), c.nodes[1]
+	leader.apply(toy)
+	for _, d := range leader.decide("toy", units("b", 5)...) {
+		leader.feedback(d)
+	}
+	c.agree()
+	status, b := other.do("GET", "/v1/backup", "")
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, b)
+	}
+	c.agree()
+	data := filepath.Join(t.TempDir(), "alone")
+	if _, err := Restore(t.Context(), "backup", bytes.NewReader(b), data); err != nil {
+		t.Fatal(err)
+	}
+	w := &member{world: newWorld(t, func(o *Config) { o.Data, o.FS = data, nil })}
+	if n := w.accepted(); n != 5 {
+		t.Errorf("%d of 5 values", n)
+	}
+	if s := w.feedback(w.decide("toy", "new")[0]); s != api.Accepted {
+		t.Errorf("a new value: %s", s)
+	}
+	if n := w.node(); n.Role != "alone" || n.Term != 0 {
+		t.Errorf("%+v", n)
 	}
 }
