@@ -24,7 +24,8 @@
 //     experiment/propose/mixture, the default policy, holds guardrails by standard errors of the
 //     mixture.
 //   - [github.com/noregret/noregret/eventlog] is the durable, totally ordered log of these events.
-//     eventlog/memlog is one in memory, for tests, and eventlog/jetstream one of several nodes.
+//     eventlog/memlog is one in memory, for tests, eventlog/jetstream one of several nodes, and
+//     eventlog/jetstream/embedded the server of NATS that it can bring along.
 //   - [github.com/noregret/noregret/server] serves them over HTTP, server/scoring predictions of
 //     classifiers, and server/edge decisions near the users by copies of policies.
 //

@@ -1,0 +1,168 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/noregret/noregret"
+)
+
+// Options say which server of which cluster runs here. The zero value has nothing that it needs.
+type Options struct {
+	// Cluster is the name of the cluster: 1 to 64 letters, digits, - and _. Servers with another
+	// one refuse each other.
+	Cluster string
+	// Peers are the addresses at which the nodes reach each other, HOST:PORT, the same list on all:
+	// one, three or five. Node is that of this one.
+	Peers []string
+	Node  string
+	// Password is known to all nodes and to nobody else. Required.
+	Password string
+	// Dir is the directory of the server's files, which no other program uses.
+	Dir string
+	// Listen is the address at which the server listens for the others, HOST:PORT; "" is Node.
+	Listen string
+	// Logger gets what the server has to say. Nil means nobody.
+	Logger *slog.Logger
+}
+
+// Validate returns an error of code usage that names the first option out of its range.
+func (o Options) Validate() error {
+	bad := func(what, format string, args ...any) error {
+		return noregret.Errorf(noregret.Usage, what, format, args...)
+	}
+	other := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
+	}
+	if o.Cluster == "" || len(o.Cluster) > 64 || strings.ContainsFunc(o.Cluster, other) {
+		return bad("cluster", "%.80q: want 1 to 64 letters, digits, - and _", o.Cluster)
+	}
+	if n := len(o.Peers); n != 1 && n != 3 && n != 5 {
+		return bad("peers", "%d: want three or five, or one for a single node", n)
+	}
+	for i, p := range o.Peers {
+		if _, _, err := split(p); err != nil {
+			return bad("peers", "%q: want HOST:PORT, %w", p, err)
+		}
+		if slices.Contains(o.Peers[:i], p) {
+			return bad("peers", "%q is there twice", p)
+		}
+	}
+	if !slices.Contains(o.Peers, o.Node) {
+		return bad("node", "%q: want one of the peers %s", o.Node, strings.Join(o.Peers, ", "))
+	}
+	if o.Listen != "" {
+		if _, _, err := split(o.Listen); err != nil {
+			return bad("listen", "%q: want HOST:PORT, %w", o.Listen, err)
+		}
+	}
+	if o.Password == "" {
+		return bad("password", "none: want one that all nodes know")
+	}
+	if o.Dir == "" {
+		return bad("directory", "none: want one")
+	}
+	return nil
+}
+
+// split returns the parts of an address.
+func split(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 || host == "" {
+		return "", 0, fmt.Errorf("a host and a port from 1 to 65535")
+	}
+	return host, int(n), nil
+}
+
+// Server is a running server.
+type Server struct {
+	inner    *server.Server
+	password string
+}
+
+// mostPayload bounds a message: a group of the service's events fits into it.
+const mostPayload = 32 << 20
+
+// Start starts the server and returns when this process can connect to it, which is before a
+// majority of the cluster is there. It gives up with ctx.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	c := &server.Options{
+		ServerName: strings.NewReplacer(":", "-", ".", "-", "[", "", "]", "").Replace(o.Node),
+		// Servers without a listener for clients have no routes. Nobody needs to know this one.
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: user, Password: o.Password,
+		NoSigs: true, MaxPayload: mostPayload, MaxPending: 4 * mostPayload,
+		JetStream: true, StoreDir: o.Dir, SyncAlways: true,
+	}
+	if len(o.Peers) > 1 {
+		listen := o.Listen
+		if listen == "" {
+			listen = o.Node
+		}
+		host, port, err := split(listen)
+		if err != nil {
+			return nil, err
+		}
+		c.Cluster = server.ClusterOpts{
+			Name: o.Cluster, Host: host, Port: port, Username: user, Password: o.Password, Advertise: o.Node,
+			NoAdvertise: true, ConnectRetries: 1 << 30,
+		}
+		for _, p := range o.Peers {
+			c.Routes = append(c.Routes, &url.URL{Scheme: "nats", Host: p, User: url.UserPassword(user, o.Password)})
+		}
+	}
+	inner, err := server.NewServer(c)
+	if err != nil {
+		return nil, noregret.Errorf(noregret.Usage, o.Dir, "the embedded server of NATS cannot start: %w", err)
+	}
+	l := &logger{Logger: o.Logger}
+	if l.Logger == nil {
+		l.Logger = slog.New(slog.DiscardHandler)
+	}
+	inner.SetLoggerV2(l, false, false, false)
+	s := &Server{inner, o.Password}
+	inner.Start()
+	for !inner.ReadyForConnections(100 * time.Millisecond) {
+		if err := errors.Join(l.failure(), ctx.Err()); err != nil {
+			s.Close()
+			return nil, noregret.Errorf(noregret.Internal, o.Dir, "the embedded server of NATS cannot start: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// user is the name by which nodes know each other.
+const user = "noregret"
+
+// Connect is the option of a connection from this process.
+func (s *Server) Connect() nats.Option {
+	return func(o *nats.Options) error {
+		return errors.Join(nats.InProcessServer(s.inner)(o), nats.UserInfo(user, s.password)(o))
+	}
+}
+
+// Close ends the server: it hands over what it leads, as other nodes take over at once then, and
+// waits for its files. A second call does nothing.
+func (s *Server) Close() {
+	if s.inner.Running() {
+		s.inner.Shutdown()
+	}
+	s.inner.WaitForShutdown()
+}
