@@ -72,6 +72,10 @@ func (l *Log) append(ctx context.Context, at uint64, events []eventlog.Event) (u
 	if err != nil {
 		return 0, err
 	}
+	if size > l.largest {
+		return 0, l.errorf(noregret.Usage, "the %d events have %d bytes: at most %d fit into a message; "+
+			"max_payload of the servers bounds it", len(events), size, l.largest)
+	}
 	r := &request{events: events, size: size, at: at, done: make(chan struct{})}
 	if err := l.enqueue(ctx, r); err != nil {
 		return 0, err
@@ -178,7 +182,7 @@ func (l *Log) take() (group []*request, closing bool) {
 	}
 	size, count := 0, 0
 	for _, r := range l.queue.waiting {
-		if n := len(group); n > 0 && (r.at > 0 || size+r.size > l.events.GroupBytes ||
+		if n := len(group); n > 0 && (r.at > 0 || size+r.size > l.largest ||
 			count+len(r.events) > l.events.GroupEvents) {
 			break
 		}

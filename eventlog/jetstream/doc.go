@@ -4,7 +4,7 @@
 //	o := jetstream.DefaultOptions()
 //	o.Servers, o.Stream, o.Dir = servers, "noregret", "data/log"
 //	log, err := jetstream.Open(ctx, o, eventlog.DefaultOptions())
-//	lease, err := jetstream.OpenLease(ctx, o)
+//	lease, err := jetstream.NewLease(o)
 //	tenure, err := lease.Hold(ctx, "http://10.0.0.1:8430")
 //
 // Several nodes open the same stream, each with a directory of its own. One of them appends at a

@@ -44,25 +44,32 @@ type held struct {
 	Term   uint64 `json:"term,omitempty"`
 }
 
-// OpenLease returns the lease of the writer of a log, with a connection of its own.
-func OpenLease(ctx context.Context, o Options) (*Lease, error) {
+// NewLease returns the lease of the writer of a log. It connects when it is used.
+func NewLease(o Options) (*Lease, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	limit, cancel := context.WithTimeout(ctx, o.Patience)
-	defer cancel()
-	w, err := dial(limit, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Lease{o: o, wire: w, id: rand.Text(), lasts: LeaseTime}, nil
+	return &Lease{o: o, id: rand.Text(), lasts: LeaseTime}, nil
 }
 
 // Close ends the connection. It does not release the lease, which ends by itself.
-func (s *Lease) Close() { s.wire.conn.Close() }
+func (s *Lease) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wire != nil {
+		s.wire.conn.Close()
+	}
+}
 
 // bucket finds or makes the bucket. The caller holds mu.
 func (s *Lease) bucket(ctx context.Context) (err error) {
+	if s.wire == nil {
+		limit, cancel := context.WithTimeout(ctx, s.o.Timeout)
+		defer cancel()
+		if s.wire, err = dial(limit, s.o); err != nil {
+			return err
+		}
+	}
 	if s.keys == nil {
 		s.keys, err = bucket(ctx, s.wire, s.o, "lease", js.KeyValueConfig{
 			Description: "which node of a noregret service appends to its log", TTL: s.lasts,

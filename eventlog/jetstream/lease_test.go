@@ -11,7 +11,7 @@ import (
 // newLease returns the lease of another process, which does not end while the test runs.
 func newLease(t testing.TB, h *host) *Lease {
 	t.Helper()
-	s, err := OpenLease(t.Context(), h.options(t, "log"))
+	s, err := NewLease(h.options(t, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ type Log struct {
 	node    string
 	lock    *atomicfile.Lock
 	created int64
+	largest int // the size of the events of a message
 
 	life  context.Context // ends with the process or Close
 	end   context.CancelFunc

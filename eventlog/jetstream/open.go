@@ -116,10 +116,11 @@ func (l *Log) suits() error {
 			"they acknowledge with sync_interval: always", version, oldestMajor, oldestMinor)
 	}
 	// The leader's answer holds a message in base64.
-	if need := int64(l.events.GroupBytes)*4/3 + 64<<10; most < need {
+	if need := min(int64(l.events.GroupBytes)*4/3+64<<10, 8<<20); most < need {
 		return l.errorf(noregret.Usage, "max_payload of the server is %d: want %d or more, for groups of "+
-			"%d bytes; 8MB do for the default", most, need, l.events.GroupBytes)
+			"%d bytes", most, need, l.events.GroupBytes)
 	}
+	l.largest = min(l.events.GroupBytes, int(most-64<<10)/4*3)
 	return nil
 }
 

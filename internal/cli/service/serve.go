@@ -16,6 +16,7 @@ import (
 type serveOptions struct {
 	server.Config
 	listening
+	replicated
 	pprof string
 	clock func(c *server.Config) // sets the service's clock, nil for the machine's
 }
@@ -27,7 +28,9 @@ outcome. The service learns the best mixture of arms under the guardrails, and c
 decision afterwards. docs/service.md shows the whole loop in curl; GET /openapi.json describes the
 API.
 
-All data are in one directory. The service answers feedback when it is on the disk. Without
+All data are in one directory. The service answers feedback when it is on the disk. With --log
+several nodes share one log in a stream of NATS JetStream: one of them appends, and all decide
+(docs/service.md#several-nodes). Without
 --tokens every request is allowed, and the service listens on loopback addresses only.
 
 Each flag may also be set by a variable, --max-body by NOREGRET_MAX_BODY, or in the YAML file of
@@ -57,6 +60,10 @@ func newServeCommand(a *command.App, clock func(c *server.Config)) *cobra.Comman
   # With a file, such as "listen: :8430" and "tokens: tokens.yaml" on two lines
   noregret serve --config serve.yaml
 
+  # One of several nodes on one log
+  noregret serve --listen 10.0.0.1:8430 --tokens tokens.yaml --data data \
+    --log nats://n0:4222,nats://n1:4222,nats://n2:4222 --stream decisions
+
   # For the pages of a shop, which decide in the browser (docs/service.md#pages-of-other-sites)
   noregret serve --tokens tokens.yaml --cors-origin https://shop.example`,
 		Args: command.NoArgs,
@@ -65,7 +72,7 @@ func newServeCommand(a *command.App, clock func(c *server.Config)) *cobra.Comman
 
 // AddFlags implements [command.Options].
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
-	o.addTo(f, &o.Limits, "most units or items of a request", "to the log")
+	o.listening.addTo(f, &o.Limits, "most units or items of a request", "to the log")
 	f.StringVar(&o.Data, "data", o.Data, "directory of the log and the keys; created if it does not exist")
 	f.BoolVar(&o.NewKeys, "new-keys", false,
 		"make keys for a log that has lost them; feedback for earlier decisions is refused")
@@ -98,6 +105,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"address of this service for people, to which alerts for Slack and Alertmanager link")
 	f.BoolVar(&o.BackupPrivate, "backup-private", false,
 		"online backups may have the raw feedback of private experiments")
+	o.replicated.addTo(f)
 	f.StringVar(&o.pprof, "pprof", "", "loopback address of the profiles for go tool pprof, HOST:PORT")
 	o.settings.AddFlags(f)
 }
@@ -109,10 +117,19 @@ func (o *serveOptions) Validate() error {
 			return err
 		}
 	}
-	if err := o.check(&o.Limits); err != nil {
+	if err := o.listening.check(&o.Limits); err != nil {
 		return err
 	}
-	return o.config().Validate()
+	if err := o.replicated.check(o.Data); err != nil {
+		return err
+	}
+	c := o.config()
+	end, err := o.join(&c, o.listen, o.listening.cert != "")
+	if err != nil {
+		return err
+	}
+	end()
+	return c.Validate()
 }
 
 // config is the service's configuration. This is the only place where a negative --retain, which
@@ -123,8 +140,10 @@ func (o *serveOptions) config() server.Config {
 	if c.Retain < 0 {
 		c.Retain, c.RetainAll = 0, true
 	}
-	if o.key != "" {
-		c.Secrets = append(c.Secrets, o.key)
+	for _, file := range []string{o.listening.key, o.replicated.key, o.creds} {
+		if file != "" {
+			c.Secrets = append(c.Secrets, file)
+		}
 	}
 	if c.SnapshotEvery == 0 {
 		c.SnapshotEvery = server.DefaultConfig(c.Data).SnapshotEvery
@@ -156,5 +175,11 @@ func (o *serveOptions) Run(ctx context.Context, a *command.App, _ []string) erro
 		_, err := fmt.Fprintf(a.Stdout, "listening on %s://%s\n", scheme, address)
 		return err
 	}
-	return server.Run(ctx, o.config(), o.listen, certificate, o.drain, ready)
+	c := o.config()
+	leave, err := o.join(&c, o.listen, o.listening.cert != "")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return server.Run(ctx, c, o.listen, certificate, o.drain, ready)
 }

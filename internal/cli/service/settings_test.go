@@ -140,6 +140,15 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 			value, extra = "http://127.0.0.1:9/alerts", "alert-secret-file: "+secret
 		case f.Name == "alert-secret-file":
 			value, extra = secret, "alert-webhook: http://127.0.0.1:9/alerts"
+		case f.Name == "log":
+			value = "[nats://127.0.0.1:1]"
+		case f.Name == "advertise":
+			value, extra = "http://10.0.0.1:8430", "log: nats://127.0.0.1:1"
+		case f.Name == "nats-cert" || f.Name == "nats-key":
+			extra = "log: nats://127.0.0.1:1\nnats-cert: cert.pem\nnats-key: cert.pem"
+			extra = strings.Replace(extra, "\n"+f.Name+": cert.pem", "", 1)
+		case strings.HasPrefix(f.Name, "nats-"):
+			extra = "log: nats://127.0.0.1:1"
 		case f.Name == "public-url":
 			value = "https://decisions.example"
 		case f.Name == "cors-feedback":

@@ -1,0 +1,191 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"github.com/noregret/noregret/internal/cli/clitest"
+)
+
+// TestReplicatedRefuses checks that flags of a shared log that do not go together are found before
+// anything is made.
+func TestReplicatedRefuses(t *testing.T) {
+	cmds.Refused(t,
+		clitest.Refusal{"serve --log 127.0.0.1:4222", "--log: an address without nats://"},
+		clitest.Refusal{"serve --log nats://h:1 --stream a.b", "jetstream.Options: Stream is \"a.b\""},
+		clitest.Refusal{"serve --log nats://h:1 --stream-replicas 2", "jetstream.Options: Replicas is 2"},
+		clitest.Refusal{"serve --log nats://h:1 --nats-key k", "--nats-cert: a client of NATS needs both"},
+		clitest.Refusal{"serve --nats-creds c", "--log: --advertise, --nats-creds"},
+		clitest.Refusal{"serve --log nats://h:1 --listen 127.0.0.1:0", "--advertise: \"\" is out of range"},
+		clitest.Refusal{"serve --log nats://h:1 --advertise h", "cluster address: \"h\": want where"},
+	)
+}
+
+// TestOneKindOfLog checks that a directory belongs to one log: that in it, or a shared one.
+func TestOneKindOfLog(t *testing.T) {
+	for _, c := range []struct{ dir, flags, want string }{
+		{"log", "--log nats://127.0.0.1:1", "has a log of its own"},
+		{"stream", "", "is a stream of NATS"},
+	} {
+		data := t.TempDir()
+		if err := os.Mkdir(filepath.Join(data, c.dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{"serve", "--data", data}, strings.Fields(c.flags)...)
+		if status, _, stderr := cmds.Try(t.Context(), args...); status != 2 || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: status %d: %s", c.dir, status, stderr)
+		}
+	}
+}
+
+// node is a service that runs in this process.
+type node struct {
+	url  string
+	data string
+	stop context.CancelFunc
+	done chan int
+	logs *os.File
+}
+
+// startNode runs a node on a directory until the test ends or it is stopped.
+func startNode(t *testing.T, data, servers string) *node {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n := &node{url: "http://" + address, data: data, stop: cancel, done: make(chan int, 1)}
+	if n.logs, err = os.CreateTemp(t.TempDir(), "log"); err != nil {
+		t.Fatal(err)
+	}
+	r, w := io.Pipe()
+	go func() {
+		n.done <- cmds.Run(ctx, []string{
+			"serve", "--listen", address, "--data", data, "--log", servers, "--stream-replicas", "1",
+		}, strings.NewReader(""), w, n.logs)
+		_ = w.Close()
+	}()
+	t.Cleanup(func() { n.end(t) })
+	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.HasPrefix(line, "listening on ") {
+		t.Fatalf("it prints %q: %v: %s", line, err, n.said(t))
+	}
+	return n
+}
+
+// said returns what a node has logged.
+func (n *node) said(t *testing.T) string {
+	b, err := os.ReadFile(n.logs.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// end stops a node.
+func (n *node) end(t *testing.T) {
+	t.Helper()
+	if n.stop == nil {
+		return
+	}
+	n.stop()
+	n.stop = nil
+	if status := <-n.done; status != 0 {
+		t.Errorf("a node ends with status %d: %s", status, n.said(t))
+	}
+	_ = n.logs.Close()
+}
+
+// ask sends a request until the answer is the status, and returns its body.
+func (n *node) ask(t *testing.T, method, path, body string, want int) string {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(time.Minute); ; {
+		r, err := http.NewRequestWithContext(t.Context(), method, n.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if method == "PUT" {
+			r.Header.Set("Content-Type", "application/yaml")
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(answer.Body)
+		if err := answer.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if err == nil && answer.StatusCode == want {
+			return string(got)
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("%s %s: %s %s: %s", method, path, answer.Status, got, n.said(t))
+		}
+	}
+}
+
+// TestNodes runs two nodes on one log: an experiment that one takes is decided by both, also after
+// the node that led has ended.
+func TestNodes(t *testing.T) {
+	s, err := natsserver.NewServer(&natsserver.Options{
+		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		MaxPayload: 8 << 20, SyncAlways: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the NATS server does not start")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	first, second := t.TempDir(), t.TempDir()
+	a := startNode(t, first, s.ClientURL())
+	keys, err := os.ReadFile(filepath.Join(first, "keys.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(second, "keys.json"), keys, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := startNode(t, second, s.ClientURL())
+	definition := cmds.Printed(t, "experiment", "example")
+	decide := func(n *node, unit int) {
+		t.Helper()
+		body := fmt.Sprintf(`{"units": ["u%d"]}`, unit)
+		got := n.ask(t, "POST", "/v1/experiments/toy/decide", body, http.StatusOK)
+		if !strings.Contains(got, `"token"`) {
+			t.Errorf("%s", got)
+		}
+	}
+	a.ask(t, "GET", "/readyz", "", http.StatusOK)
+	b.ask(t, "PUT", "/v1/experiments/toy", definition, http.StatusCreated) // which a takes
+	for _, n := range []*node{a, b} {
+		n.ask(t, "GET", "/v1/experiments/toy", "", http.StatusOK)
+		decide(n, 1)
+	}
+	a.end(t)
+	other := strings.ReplaceAll(definition, "toy", "other")
+	b.ask(t, "PUT", "/v1/experiments/other", other, http.StatusCreated)
+	decide(b, 2)
+}
