@@ -33,9 +33,10 @@ func TestMain(m *testing.M) {
 		"github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
 }
 
-// host is a server in this process, which nothing listens for, on a directory.
+// host is a server in this process, on a directory.
 type host struct {
 	dir    string
+	port   int // 0 for none
 	server *server.Server
 }
 
@@ -53,7 +54,8 @@ func newHost(t testing.TB) *host {
 func (h *host) start(t testing.TB) {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
-		JetStream: true, StoreDir: h.dir, DontListen: true, NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
+		JetStream: true, StoreDir: h.dir, DontListen: h.port == 0, Host: "127.0.0.1", Port: h.port,
+		NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
 		SyncInterval: time.Hour,
 	})
 	if err != nil {
