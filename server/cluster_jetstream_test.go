@@ -37,7 +37,7 @@ func TestClusterOnJetStream(t *testing.T) {
 		options := jetstream.DefaultOptions()
 		options.Stream, options.Replicas, options.Dir = "cluster", 1, filepath.Join(o.Data, "log")
 		options.Poll, options.Connect = 10*time.Millisecond, []nats.Option{nats.InProcessServer(nats1)}
-		lease, err := jetstream.OpenLease(t.Context(), options)
+		lease, err := jetstream.NewLease(options)
 		if err != nil {
 			t.Fatal(err)
 		}
