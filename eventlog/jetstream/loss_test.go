@@ -230,7 +230,9 @@ func TestStalledWriters(t *testing.T) {
 			return apply()
 		}
 		outcome := make(chan error, 1)
-		go func(l *Log, at uint64) { outcome <- l.AppendAt(context.Background(), at, group("old", stall)...) }(writer, at)
+		go func(l *Log, at uint64) {
+			outcome <- l.AppendAt(context.Background(), at, group("old", stall)...)
+		}(writer, at)
 		<-stalled
 		successor := openLog(t, h.options(t, "log"))
 		for n := range 3 {
