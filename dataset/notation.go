@@ -182,11 +182,14 @@ func cutBlank(b []byte) ([]byte, bool) {
 	return b, false
 }
 
-// nearSigns stand before or after what a person reads as a number, and in no number.
-var nearSigns = []string{
-	"$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "+", "-", "\u2212", "\u2013",
-	"(", ")", "~", "<", ">", "k", "K", "M",
-}
+// nearBefore and nearAfter stand before and after what a person reads as a number, and in no
+// number.
+var (
+	nearBefore = []string{
+		"$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "+", "-", "\u2212", "\u2013", "(", "~", "<", ">",
+	}
+	nearAfter = []string{"$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "-", ")", "k", "K", "M"}
+)
 
 // nearNumber reports whether a cell is a number in some notation, also with signs of a currency,
 // the minus of typography, brackets for a loss, or k for thousands and M for millions.
@@ -199,11 +202,14 @@ func nearNumber(cell []byte) bool {
 			return true
 		}
 		cut = false
-		for _, sign := range nearSigns {
-			rest, before := bytes.CutPrefix(cell, []byte(sign))
-			rest, after := bytes.CutSuffix(rest, []byte(sign))
-			if before || after {
-				cell, _ = cutBlank(trimBlanks(rest))
+		for _, sign := range nearBefore {
+			if rest, found := bytes.CutPrefix(cell, []byte(sign)); found {
+				cell, cut = trimBlanks(rest), true
+			}
+		}
+		for _, sign := range nearAfter {
+			if rest, found := bytes.CutSuffix(cell, []byte(sign)); found {
+				cell, _ = cutBlank(rest)
 				cut = true
 			}
 		}
