@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/stat"
 )
 
 // FindingKind is what [Examine] found.
@@ -24,6 +25,7 @@ const (
 	Narrow    FindingKind = "narrow"     // numbers that float32 cannot tell apart
 	Shift     FindingKind = "shift"      // distributed otherwise in the test data
 	NewValues FindingKind = "new-values" // the test data have values that training lacks
+	OneLabel  FindingKind = "one-label"  // every row has the same label, or none has one
 )
 
 // Finding is something in a data set that is probably not meant.
@@ -38,10 +40,12 @@ const (
 	examinedFeatures = 4096
 	examinedClasses  = 64
 	examineBins      = 32
-	leakShare        = .98 // of the rows that the most frequent label does not explain
-	leakRows         = 10  // so many rows at least must not have the most frequent label
-	shiftDistance    = .1  // least distance of two distribution functions that is reported
-	idShare          = .95 // of the rows that have a new value
+	examinedSample   = 1024 // rows by whose values the bins of equal shares of the rows are made
+	examineLevel     = .001 // of the tests of shift, divided by the number of features or labels
+	leakShare        = .98  // of the rows that the most frequent label does not explain
+	leakRows         = 10   // so many rows at least must not have the most frequent label
+	shiftDistance    = .1   // least distance of two distribution functions that is reported
+	idShare          = .95  // of the rows that have a new value
 	fewestRows       = 50
 )
 
@@ -55,7 +59,11 @@ type featureFacts struct {
 	hash       uint64
 	kinds      *sketch
 	byClass    []int64 // rows with a value that is not 0, by class; the last is of those without
-	bins, test []int64 // bins, class by class; bins of the test data
+	bins, test []int64 // bins of equal width, class by class; bins of the test data
+	sample     []float64
+	cuts       []float64 // bounds of the bins of equal shares, ascending
+	// rows by these bins, one more than cuts; of the test data
+	ranks, testRanks []int64
 }
 
 // examiner holds the facts of a set.
@@ -64,40 +72,81 @@ type examiner struct {
 	classes int
 	facts   []featureFacts
 	column  []string // of each feature
-	group   []bool   // the feature is a value of a categorical column
+	skipped []string
+	group   []bool // the feature is a value of a categorical column
 }
 
 // Examine looks for columns that cannot help or help too much: constant, numbered, telling the
 // label or equal to others. With test, which must have the schema of train, it also looks for
-// columns that are distributed otherwise there, by the distance of the distribution functions
-// (Kolmogorov and Smirnov, at the level .001 divided by the number of features). It makes two
+// columns that are distributed otherwise there, by the distance of the distribution functions at
+// the bounds of 32 equal parts of the values and of the rows (Kolmogorov and Smirnov, at the level
+// .001 divided by the number of features, and at least .1), and for labels whose shares differ, by
+// the normal test of two shares at the level .001 divided by the number of labels. It makes two
 // passes over train and one over test, in the order of the rows, and looks at the first 4,096
 // features and sets of at most 64 labels in detail. Findings come in the order of the kinds, then
-// of the features.
-func Examine(train, test *Set) ([]Finding, error) {
+// of the features. skipped has a sentence on each check that was left out and why.
+func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
 	e := newExaminer(train.Info())
 	if err := e.pass(train, e.first); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range e.facts {
 		if f := &e.facts[i]; !e.group[i] && f.low < f.high {
 			f.bins = make([]int64, examineBins*(e.classes+1))
+			f.cut()
 		}
 	}
 	if err := e.pass(train, e.second); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := slices.Concat(e.constants(), e.ids(), e.leaks(), e.duplicates())
-	if test == nil {
-		return out, nil
+	found = slices.Concat(e.labels(), e.constants(), e.ids(), e.leaks(), e.duplicates())
+	if test != nil {
+		for i := range e.facts {
+			f := &e.facts[i]
+			f.test, f.testRanks = make([]int64, examineBins), make([]int64, len(f.ranks))
+		}
+		if err := e.pass(test, e.third); err != nil {
+			return nil, nil, err
+		}
+		found = append(found, e.shifts(test.Info())...)
 	}
-	for i := range e.facts {
-		e.facts[i].test = make([]int64, examineBins)
+	return found, e.skipped, nil
+}
+
+// cut makes the bins of equal shares from the sample. Equal bounds are one.
+func (f *featureFacts) cut() {
+	slices.Sort(f.sample)
+	for k := 1; k < examineBins && len(f.sample) > 0; k++ {
+		f.cuts = append(f.cuts, f.sample[k*len(f.sample)/examineBins])
 	}
-	if err := e.pass(test, e.third); err != nil {
-		return nil, err
+	f.cuts = slices.Compact(f.cuts)
+	f.ranks, f.sample = make([]int64, len(f.cuts)+1), nil
+}
+
+// rank returns the bin of equal shares of a value: the number of bounds that are not above it.
+func (f *featureFacts) rank(v float64) int {
+	i, equal := slices.BinarySearch(f.cuts, v)
+	if equal {
+		i++
 	}
-	return append(out, e.shifts(test.Info())...), nil
+	return i
+}
+
+// skip says that a check was left out.
+func (e *examiner) skip(format string, args ...any) {
+	e.skipped = append(e.skipped, fmt.Sprintf(format, args...))
+}
+
+// labels finds sets from which no classifier learns.
+func (e *examiner) labels() []Finding {
+	switch {
+	case e.info.Rows == e.info.NoLabel:
+		return []Finding{{OneLabel, "", "no row has a label"}}
+	case len(e.info.Labels) == 1:
+		return []Finding{{OneLabel, "", fmt.Sprintf("every row has the label %q, and training needs two",
+			e.info.Labels[0].Name)}}
+	}
+	return nil
 }
 
 func newExaminer(info Info) *examiner {
@@ -158,8 +207,13 @@ func (e *examiner) pass(set *Set, row func(number int64, class int, values []flo
 
 // first finds ranges, orders, counts and hashes.
 func (e *examiner) first(number int64, class int, values []float64) {
+	share := float64(examinedSample) / float64(e.info.Rows)
+	sampled := float64(random.Mix(uint64(number))>>11)*0x1p-53 < share
 	for i, v := range values {
 		f := &e.facts[i]
+		if sampled && !e.group[i] {
+			f.sample = append(f.sample, v)
+		}
 		if v != 0 {
 			f.rows++
 			f.byClass[class]++
@@ -193,6 +247,7 @@ func (e *examiner) second(_ int64, class int, values []float64) {
 	for i, v := range values {
 		if f := &e.facts[i]; f.bins != nil {
 			f.bins[class*examineBins+f.bin(v)]++
+			f.ranks[f.rank(v)]++
 		}
 	}
 }
@@ -200,7 +255,10 @@ func (e *examiner) second(_ int64, class int, values []float64) {
 // third counts the bins of the test data, for values of categories those of 0 and 1.
 func (e *examiner) third(_ int64, _ int, values []float64) {
 	for i, v := range values {
-		e.facts[i].test[e.facts[i].bin(v)]++
+		f := &e.facts[i]
+		if f.test[f.bin(v)]++; f.ranks != nil {
+			f.testRanks[f.rank(v)]++
+		}
 	}
 }
 
@@ -214,6 +272,12 @@ func (e *examiner) constants() (out []Finding) {
 }
 
 func (e *examiner) ids() (out []Finding) {
+	if e.info.Rows < fewestRows {
+		e.skip("id-like: %d rows are fewer than %d, in which new values are no sign", e.info.Rows, fewestRows)
+	}
+	if e.info.Dim > examinedFeatures {
+		e.skip("all: only the first %d of %d features were looked at", examinedFeatures, e.info.Dim)
+	}
 	for i, f := range e.facts {
 		rows := float64(e.info.Rows)
 		switch {
@@ -235,9 +299,18 @@ func (e *examiner) leaks() (out []Finding) {
 		base = max(base, l.Rows)
 	}
 	rest := e.info.Rows - base
-	if rest < leakRows || e.info.Rows < fewestRows || len(e.info.Labels) > examinedClasses {
+	switch {
+	case e.info.Rows < fewestRows:
+		e.skip("leaking: %d rows are fewer than %d", e.info.Rows, fewestRows)
+		return nil
+	case rest < leakRows:
+		e.skip("leaking: %d rows have another label than the most frequent one, fewer than %d", rest, leakRows)
+		return nil
+	case len(e.info.Labels) > examinedClasses:
+		e.skip("leaking: %d labels are more than %d", len(e.info.Labels), examinedClasses)
 		return nil
 	}
+	var many []string // columns of too many values for the rows
 	report := func(column string, right int64) {
 		if share := float64(right-base) / float64(rest); share >= leakShare {
 			out = append(out, Finding{Leaking, column, fmt.Sprintf("it tells the label of %d of %d rows alone", right,
@@ -257,17 +330,30 @@ func (e *examiner) leaks() (out []Finding) {
 		case e.group[i] && !done[column] && 20*values[column] <= e.info.Rows:
 			done[column] = true
 			report(column, right[column])
-		case f.bins != nil && 20*examineBins <= e.info.Rows:
-			sum := int64(0)
+		case e.group[i] && !done[column]:
+			done[column] = true
+			many = append(many, column)
+		case f.bins != nil:
+			sum, used := int64(0), int64(0)
 			for k := range examineBins {
 				most := int64(0)
 				for c := range e.classes + 1 {
 					most = max(most, f.bins[c*examineBins+k])
 				}
-				sum += most
+				if sum += most; most > 0 {
+					used++
+				}
+			}
+			if 20*used > e.info.Rows {
+				many = append(many, column)
+				continue
 			}
 			report(column, sum)
 		}
+	}
+	if len(many) > 0 {
+		e.skip("leaking: %d columns (%q the first) have too many different values for %d rows: want 20 rows each",
+			len(many), many[0], e.info.Rows)
 	}
 	return out
 }
@@ -301,6 +387,10 @@ func (e *examiner) name(i int) string {
 
 func (e *examiner) shifts(test Info) (out []Finding) {
 	n, m := float64(e.info.Rows), float64(test.Rows)
+	if n == 0 || m == 0 {
+		e.skip("shift: there are no rows to compare")
+		return nil
+	}
 	// Kolmogorov's tail 2·exp(-2·x²) is .001 divided by the number of features at this x.
 	level := math.Sqrt(math.Log(2000*float64(max(1, len(e.facts))))/2) * math.Sqrt((n+m)/(n*m))
 	for i, f := range e.facts {
@@ -319,11 +409,25 @@ func (e *examiner) shifts(test Info) (out []Finding) {
 			b += f.test[k]
 			distance = max(distance, math.Abs(float64(a)/n-float64(b)/m))
 		}
+		a, b = 0, 0
+		for k := range f.ranks {
+			a, b = a+f.ranks[k], b+f.testRanks[k]
+			distance = max(distance, math.Abs(float64(a)/n-float64(b)/m))
+		}
 		if distance >= max(level, shiftDistance) {
 			out = append(out, Finding{Shift, e.name(i), fmt.Sprintf("the distributions of training and test data are "+
 				"%.2f apart", distance)})
 		}
 	}
+	if level >= 1 {
+		e.skip("shift: %.0f and %.0f rows are too few to show one of a column", n, m)
+	}
+	labelled, tested := n-float64(e.info.NoLabel), m-float64(test.NoLabel)
+	if labelled == 0 || tested == 0 {
+		e.skip("shift of the labels: one of the sets has none")
+		return append(out, e.newValues(test)...)
+	}
+	far := stat.NormalAbove(examineLevel / 2 / float64(len(e.info.Labels)))
 	for _, l := range e.info.Labels {
 		rows := int64(0)
 		for _, t := range test.Labels {
@@ -331,12 +435,18 @@ func (e *examiner) shifts(test Info) (out []Finding) {
 				rows = t.Rows
 			}
 		}
-		p, q := float64(l.Rows)/n, float64(rows)/m
-		if labelled := test.Rows > test.NoLabel; labelled && math.Abs(p-q) >= max(level, shiftDistance) {
+		p, q := float64(l.Rows)/labelled, float64(rows)/tested
+		both := float64(l.Rows+rows) / (labelled + tested)
+		if z := (p - q) / math.Sqrt(both*(1-both)*(1/labelled+1/tested)); math.Abs(z) >= far {
 			out = append(out, Finding{Shift, "", fmt.Sprintf("the label %q has the share %.3f in training, %.3f in "+
 				"the test data", l.Name, p, q)})
 		}
 	}
+	return append(out, e.newValues(test)...)
+}
+
+// newValues counts what the test data have and training lacks.
+func (e *examiner) newValues(test Info) (out []Finding) {
 	if test.IgnoredFeatures > 0 {
 		out = append(out, Finding{NewValues, "", fmt.Sprintf("%d values of the test data do not occur in training",
 			test.IgnoredFeatures)})

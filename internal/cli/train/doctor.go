@@ -22,16 +22,20 @@ const doctorLong = `Look for what is wrong with data before a classifier is trai
 The findings are: id-like (a new name in nearly every row, a new whole number in every row, or one
 that follows the order of the rows), mixed (numbers or dates with other values among them), narrow
 (numbers that float32 cannot tell apart), constant (the same value in every row), leaking (the
-column alone tells the label of nearly every row, as what is known only afterwards does) and
-duplicate (equal to another column in every row). With --test they are also: shift (distributed
-otherwise in the test data, also the labels) and new-values (values that training lacks). The first
-4,096 features are looked at. A column that "train" refuses is a finding here, is left out, and is
+column alone tells the label of nearly every row, as what is known only afterwards does), duplicate
+(equal to another column in every row) and one-label (all rows have the same label, or none). With
+--test they are also: shift (distributed otherwise in the test data: .1 apart or more and at the
+level .001 for all columns together, shares of the labels at the level .001) and new-values (values
+that training lacks). The first 4,096 features are looked at. Standard error says what was not
+looked for, and why: leaking columns need 20 rows a value, or a bin of values, and 10 rows of other
+labels than the most frequent. A column that "train" refuses is a finding here, is left out, and is
 not in the output's columns; from standard input, which cannot be read again, it is an error as
 there.
 
 The exit status is 0 without a finding and 3 with one. With --json the output is {data, test, rows,
-features, healthy, columns, findings}: each of columns says how one is read, as in the schema of a
-model file, and each finding is {kind, column, message}; the column of the label is "".`
+features, healthy, columns, findings, skipped}: each of columns says how one is read, as in the
+schema of a model file, and each finding is {kind, column, message}; the column of the label is "".
+Each of skipped is a sentence.`
 
 // doctorOptions are the flags of "noregret doctor data".
 type doctorOptions struct {
@@ -75,6 +79,7 @@ type dataReport struct {
 	Healthy  bool              `json:"healthy"`
 	Columns  []dataset.Column  `json:"columns"`
 	Findings []dataset.Finding `json:"findings"`
+	Skipped  []string          `json:"skipped"` // checks that were left out, and why
 }
 
 // Run implements [command.Options].
@@ -96,7 +101,7 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 		}
 		defer func() { _ = test.Close() }() // only read
 	}
-	findings, err := dataset.Examine(set, test)
+	findings, skipped, err := dataset.Examine(set, test)
 	if err != nil {
 		return err
 	}
@@ -104,6 +109,7 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 	r := dataReport{
 		Data: inputs, Test: o.test, Rows: info.Rows, Features: info.Dim, Healthy: len(findings) == 0,
 		Columns: append([]dataset.Column{}, info.Schema.Columns...), Findings: append([]dataset.Finding{}, findings...),
+		Skipped: append([]string{}, skipped...),
 	}
 	if o.JSON {
 		err = show.JSON(a.Stdout, r)
@@ -114,6 +120,9 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 		}
 		if r.Healthy {
 			table.Add("nothing was found in " + show.Count(int(r.Rows), "row", "rows"))
+		}
+		for _, s := range skipped {
+			a.Note("not looked for: %s", s)
 		}
 		err = table.Write(a.Stdout)
 	}
