@@ -28,7 +28,7 @@ func (a *autoFit) steadyThreshold(rows []Scored, last bool) float64 {
 	drawn, sum, found := make([]Scored, len(rows)), 0.0, 0.0
 	for range draws {
 		for i, r := range rows { // sorted by TuneThreshold
-			r.Weight *= -portable.Log(1 - rng.Float64())
+			r.Weight = float64(-r.Weight * portable.Log(1-float64(rng.Float64())))
 			drawn[i] = r
 		}
 		t, v := tuneSorted(drawn, m)
