@@ -214,6 +214,7 @@ func TestCluster(t *testing.T) {
 	t.Run("ServersDie", c.serversDie)
 	t.Run("Stalls", c.stalls)
 	t.Run("DamagedReplica", c.damagedReplica)
+	t.Run("NoMajority", c.noMajority)
 }
 
 // serversDie kills each server that leads the stream in turn, and starts it again, while one
@@ -307,6 +308,29 @@ func (c *cluster) damagedReplica(t *testing.T) {
 		if next != 2*groups+1 {
 			t.Fatalf("%d events", next-1)
 		}
+	}
+}
+
+// noMajority kills two of three servers: the node that appends saves a snapshot all the same, as one
+// that ends does. When they are back it goes on.
+func (c *cluster) noMajority(t *testing.T) {
+	o := c.options(t, "majority")
+	o.Servers, o.Connect = o.Servers[:1], []nats.Option{nats.IgnoreDiscoveredServers()}
+	o.Timeout /= 5
+	l := openLog(t, o)
+	fill(t, l, 0, 5)
+	for _, i := range []int{1, 2} {
+		c.kill(i)
+	}
+	if err := l.SaveSnapshot(t.Context(), 10, []byte("state")); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{1, 2} {
+		c.start(t, i)
+	}
+	fill(t, l, 5, 8)
+	if s := l.Stats(); s.Last != 16 || s.Snapshot != 10 {
+		t.Errorf("%+v", s)
 	}
 }
 

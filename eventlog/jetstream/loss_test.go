@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/noregret/noregret/eventlog"
@@ -251,5 +252,27 @@ func TestStalledWriters(t *testing.T) {
 		if err != nil || strings.HasPrefix(string(r.Payload), "old") {
 			t.Errorf("position %d: %q, %v", r.Position, r.Payload, err)
 		}
+	}
+}
+
+// TestSilentBucket checks that a snapshot is saved in the node's directory, and the call ends, though
+// nobody answers about the bucket of snapshots.
+func TestSilentBucket(t *testing.T) {
+	silent := &server.Permissions{Publish: &server.SubjectPermission{
+		Allow: []string{">"}, Deny: []string{"$JS.API.STREAM.INFO.OBJ_log-snapshots"},
+	}}
+	h := &host{dir: t.TempDir(), users: []*server.User{{Username: "u", Password: "p", Permissions: silent}}}
+	h.start(t)
+	t.Cleanup(h.stop)
+	o := h.options(t, "log")
+	o.Connect = append(o.Connect, nats.UserInfo("u", "p"))
+	o.Timeout, o.Patience = 200*time.Millisecond, time.Minute
+	l := openLog(t, o)
+	fill(t, l, 0, 5)
+	if err := l.SaveSnapshot(t.Context(), 10, []byte("state")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := l.LatestSnapshot(t.Context()); err != nil || s.Position != 10 || string(s.State) != "state" {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

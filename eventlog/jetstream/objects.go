@@ -50,15 +50,9 @@ func (l *Log) objects(ctx context.Context) (js.ObjectStore, error) {
 // upload puts a snapshot of this node to the bucket and removes the oldest ones there. It reads
 // back what it has put before it notes it, because events are dropped on the strength of it.
 func (l *Log) upload(ctx context.Context, position uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, objectTime)
-	defer cancel()
 	var now stored
 	revision, err := l.get(ctx, storedKey, &now)
 	if err != nil || slices.Contains(now.Positions, position) {
-		return err
-	}
-	bucket, err := l.objects(ctx)
-	if err != nil {
 		return err
 	}
 	f, err := os.Open(l.snapshotFile(position))
@@ -66,6 +60,16 @@ func (l *Log) upload(ctx context.Context, position uint64) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.copyTime(info.Size()))
+	defer cancel()
+	bucket, err := l.objects(ctx)
+	if err != nil {
+		return err
+	}
 	if _, err := bucket.Put(ctx, js.ObjectMeta{Name: objectName(position)}, f); err != nil {
 		return err
 	}
@@ -84,6 +88,12 @@ func (l *Log) upload(ctx context.Context, position uint64) error {
 		_ = bucket.Delete(ctx, objectName(p)) // an extra snapshot is harmless
 	}
 	return nil
+}
+
+// copyTime bounds the time for a snapshot of so many bytes to be copied: servers without a majority
+// do not answer, and a service that ends saves a snapshot before.
+func (l *Log) copyTime(size int64) time.Duration {
+	return 10*l.o.Timeout + time.Duration(size>>20)*time.Second
 }
 
 // fetchObject copies a snapshot from the bucket, which checks its bytes.

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 type host struct {
 	dir    string
 	port   int // 0 for none
+	users  []*server.User
 	server *server.Server
 }
 
@@ -56,7 +57,7 @@ func (h *host) start(t testing.TB) {
 	s, err := server.NewServer(&server.Options{
 		JetStream: true, StoreDir: h.dir, DontListen: h.port == 0, Host: "127.0.0.1", Port: h.port,
 		NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
-		SyncInterval: time.Hour,
+		SyncInterval: time.Hour, Users: h.users,
 	})
 	if err != nil {
 		t.Fatal(err)
