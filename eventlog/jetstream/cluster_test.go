@@ -311,8 +311,8 @@ func (c *cluster) damagedReplica(t *testing.T) {
 	}
 }
 
-// noMajority kills two of three servers: the node that appends saves a snapshot all the same, as one
-// that ends does. When they are back it goes on.
+// noMajority kills two of three servers: the node that appends saves a snapshot all the same, as
+// one that ends does. When they are back it goes on.
 func (c *cluster) noMajority(t *testing.T) {
 	o := c.options(t, "majority")
 	o.Servers, o.Connect = o.Servers[:1], []nats.Option{nats.IgnoreDiscoveredServers()}

@@ -255,8 +255,8 @@ func TestStalledWriters(t *testing.T) {
 	}
 }
 
-// TestSilentBucket checks that a snapshot is saved in the node's directory, and the call ends, though
-// nobody answers about the bucket of snapshots.
+// TestSilentBucket checks that a snapshot is saved in the node's directory, and the call ends,
+// though nobody answers about the bucket of snapshots.
 func TestSilentBucket(t *testing.T) {
 	silent := &server.Permissions{Publish: &server.SubjectPermission{
 		Allow: []string{">"}, Deny: []string{"$JS.API.STREAM.INFO.OBJ_log-snapshots"},

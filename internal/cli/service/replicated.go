@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/eventlog/jetstream"
+	"github.com/noregret/noregret/eventlog/jetstream/embedded"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/server"
 )
@@ -27,13 +30,25 @@ type replicated struct {
 	creds     string
 	ca        string
 	cert, key string
+
+	// cluster runs the NATS servers in the nodes' own processes.
+	cluster embedded.Options
+	secret  string           // the file
+	server  *embedded.Server // that runs
 }
 
 // addTo declares the flags.
 func (r *replicated) addTo(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.servers, "log", nil,
 		"NATS servers, nats://HOST:PORT,..., whose JetStream keeps the log of several nodes")
-	f.StringVar(&r.stream, "stream", "noregret", "name of the log's stream; needs --log")
+	f.StringVar(&r.stream, "stream", "noregret", "name of the log's stream; needs --log or --cluster")
+	f.StringVar(&r.cluster.Cluster, "cluster", "",
+		"in place of --log: run a NATS server in this process, in a cluster of this name")
+	f.StringSliceVar(&r.cluster.Peers, "peers", nil,
+		"where the NATS servers of all nodes reach each other, HOST:PORT,...; 3 or 5, with this one")
+	f.StringVar(&r.cluster.Node, "peer", "", "which of the peers this node is")
+	f.StringVar(&r.secret, "cluster-secret-file", "",
+		"file with the password that the peers know each other by, at least 16 bytes; needs --cluster")
 	f.IntVar(&r.replicas, "stream-replicas", 3, "copies of the stream: 3, or 1 for a single NATS server")
 	f.StringVar(&r.advertise, "advertise", "",
 		"where other nodes reach this one, http://HOST:PORT; default --listen, if that names a host")
@@ -44,7 +59,46 @@ func (r *replicated) addTo(f *pflag.FlagSet) {
 }
 
 // on reports whether the log is a stream.
-func (r *replicated) on() bool { return len(r.servers) > 0 }
+func (r *replicated) on() bool { return len(r.servers) > 0 || r.embeds() }
+
+// embeds reports whether the NATS server runs in this process.
+func (r *replicated) embeds() bool { return r.cluster.Cluster != "" }
+
+// embedded returns the options of the NATS server in this process.
+func (r *replicated) embedded(data string) (embedded.Options, error) {
+	o := r.cluster
+	o.Dir = filepath.Join(data, "nats")
+	if r.secret != "" {
+		b, err := os.ReadFile(r.secret)
+		if err != nil {
+			return o, noregret.Errorf(noregret.Usage, "--cluster-secret-file", "%w", err)
+		}
+		if o.Password = strings.TrimSpace(string(b)); len(o.Password) < leastSecret {
+			return o, noregret.Errorf(noregret.Usage, "--cluster-secret-file", "it has %d bytes: want at least %d",
+				len(o.Password), leastSecret)
+		}
+	}
+	return o, nil
+}
+
+// leastSecret is the length of a password.
+const leastSecret = 16
+
+// start starts the NATS server of this process, if it has one, and returns a function that ends it.
+func (r *replicated) start(ctx context.Context, data string, logger *slog.Logger) (stop func(), err error) {
+	if !r.embeds() {
+		return func() {}, nil
+	}
+	o, err := r.embedded(data)
+	if err != nil {
+		return nil, err
+	}
+	o.Logger = logger
+	if r.server, err = embedded.Start(ctx, o); err != nil {
+		return nil, err
+	}
+	return r.server.Close, nil
+}
 
 // dir is the directory of this node beside the stream.
 func (r *replicated) dir(data string) string { return filepath.Join(data, "stream") }
@@ -53,6 +107,12 @@ func (r *replicated) dir(data string) string { return filepath.Join(data, "strea
 func (r *replicated) options(data string) jetstream.Options {
 	o := jetstream.DefaultOptions()
 	o.Servers, o.Stream, o.Replicas, o.Dir = r.servers, r.stream, r.replicas, r.dir(data)
+	if r.embeds() {
+		o.Servers, o.Replicas = []string{nats.DefaultURL}, min(len(r.cluster.Peers), 3)
+	}
+	if r.server != nil {
+		o.Connect = append(o.Connect, r.server.Connect(), nats.IgnoreDiscoveredServers())
+	}
 	if r.creds != "" {
 		o.Connect = append(o.Connect, nats.UserCredentials(r.creds))
 	}
@@ -69,8 +129,14 @@ func (r *replicated) options(data string) jetstream.Options {
 func (r *replicated) check(data string) error {
 	_, own := os.Stat(server.LogDir(data))
 	_, shared := os.Stat(r.dir(data))
+	nats := r.creds != "" || r.ca != "" || r.cert != "" || r.key != ""
+	peers := len(r.cluster.Peers) > 0 || r.cluster.Node != "" || r.secret != ""
 	switch {
-	case !r.on() && (r.advertise != "" || r.creds != "" || r.ca != "" || r.cert != "" || r.key != ""):
+	case peers && !r.embeds():
+		return noregret.Errorf(noregret.Usage, "--cluster", "--peers, --peer and --cluster-secret-file need it")
+	case r.embeds() && (nats || len(r.servers) > 0):
+		return noregret.Errorf(noregret.Usage, "--cluster", "it is in place of --log and the flags of its NATS servers")
+	case !r.on() && (nats || r.advertise != ""):
 		return noregret.Errorf(noregret.Usage, "--log", "--advertise, --nats-creds, --nats-ca, --nats-cert and "+
 			"--nats-key are for a log of several nodes: they need --log")
 	case !r.on() && shared == nil:
@@ -89,6 +155,15 @@ func (r *replicated) check(data string) error {
 			scheme != "ws" && scheme != "wss" {
 			return noregret.Errorf(noregret.Usage, "--log", "an address without nats:// or tls:// and a host: want "+
 				"nats://HOST:PORT,...")
+		}
+	}
+	if r.embeds() {
+		o, err := r.embedded(data)
+		if err != nil {
+			return err
+		}
+		if err := o.Validate(); err != nil {
+			return flagOfCluster(err)
 		}
 	}
 	return r.options(data).Validate()
@@ -135,4 +210,17 @@ func (r *replicated) address(listen string, tls bool) (string, error) {
 		scheme = "https://"
 	}
 	return scheme + net.JoinHostPort(host, port), nil
+}
+
+// flagOfCluster gives an error of the embedded server's options the flag that sets the option.
+func flagOfCluster(err error) error {
+	flags := map[string]string{
+		"cluster": "--cluster", "peers": "--peers", "node": "--peer",
+		"password": "--cluster-secret-file",
+	}
+	e, ok := errors.AsType[*noregret.Error](err)
+	if !ok || flags[e.Place] == "" {
+		return err
+	}
+	return noregret.Errorf(e.Code, flags[e.Place], "%s", e.Message)
 }

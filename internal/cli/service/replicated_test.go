@@ -27,8 +27,13 @@ func TestReplicatedRefuses(t *testing.T) {
 		clitest.Refusal{"serve --log nats://h:1 --stream-replicas 2", "jetstream.Options: Replicas is 2"},
 		clitest.Refusal{"serve --log nats://h:1 --nats-key k", "--nats-cert: a client of NATS needs both"},
 		clitest.Refusal{"serve --nats-creds c", "--log: --advertise, --nats-creds"},
-		clitest.Refusal{"serve --log nats://h:1 --listen 127.0.0.1:0", "--advertise: \"\" is out of range"},
-		clitest.Refusal{"serve --log nats://h:1 --advertise h", "cluster address: \"h\": want where"},
+		clitest.Refusal{"serve --peers h:1", "--cluster: --peers, --peer"},
+		clitest.Refusal{"serve --cluster c --log nats://h:1", "--cluster: it is in place of --log"},
+		clitest.Refusal{"serve --cluster c --nats-ca f", "--cluster: it is in place of --log"},
+		clitest.Refusal{"serve --cluster c --peers h:1,h:2", "--peers: 2: want three or five"},
+		clitest.Refusal{"serve --cluster c --peers h:1,h:2,h:3", "--peer: \"\": want one of the peers"},
+		clitest.Refusal{"serve --cluster c --peers h:1 --peer h:1", "--cluster-secret-file: none"},
+		clitest.Refusal{"serve --cluster c --cluster-secret-file no", "--cluster-secret-file: open no"},
 	)
 }
 
@@ -55,37 +60,50 @@ type node struct {
 	data string
 	stop context.CancelFunc
 	done chan int
+	out  io.Reader
 	logs *os.File
 }
 
-// startNode runs a node on a directory until the test ends or it is stopped.
-func startNode(t *testing.T, data, servers string) *node {
+// freeAddress returns an address of this machine that nobody uses.
+func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return l.Addr().String()
+}
+
+// startNode runs a node on a directory until the test ends or it is stopped.
+func startNode(t *testing.T, data string, flags ...string) *node {
+	t.Helper()
+	address := freeAddress(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &node{url: "http://" + address, data: data, stop: cancel, done: make(chan int, 1)}
+	var err error
 	if n.logs, err = os.CreateTemp(t.TempDir(), "log"); err != nil {
 		t.Fatal(err)
 	}
 	r, w := io.Pipe()
 	go func() {
-		n.done <- cmds.Run(ctx, []string{
-			"serve", "--listen", address, "--data", data, "--log", servers, "--stream-replicas", "1",
-		}, strings.NewReader(""), w, n.logs)
+		args := append([]string{"serve", "--listen", address, "--data", data}, flags...)
+		n.done <- cmds.Run(ctx, args, strings.NewReader(""), w, n.logs)
 		_ = w.Close()
 	}()
 	t.Cleanup(func() { n.end(t) })
-	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.HasPrefix(line, "listening on ") {
+	n.out = r
+	return n
+}
+
+// listens waits until a node takes requests.
+func (n *node) listens(t *testing.T) {
+	t.Helper()
+	if line, err := bufio.NewReader(n.out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "listening on ") {
 		t.Fatalf("it prints %q: %v: %s", line, err, n.said(t))
 	}
-	return n
 }
 
 // said returns what a node has logged.
@@ -144,6 +162,15 @@ func (n *node) ask(t *testing.T, method, path, body string, want int) string {
 	}
 }
 
+// decides lets a node decide.
+func (n *node) decides(t *testing.T, unit int) {
+	t.Helper()
+	body := fmt.Sprintf(`{"units": ["u%d"]}`, unit)
+	if got := n.ask(t, "POST", "/v1/experiments/toy/decide", body, http.StatusOK); !strings.Contains(got, `"token"`) {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestNodes runs two nodes on one log: an experiment that one takes is decided by both, also after
 // the node that led has ended.
 func TestNodes(t *testing.T) {
@@ -160,7 +187,8 @@ func TestNodes(t *testing.T) {
 	}
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	first, second := t.TempDir(), t.TempDir()
-	a := startNode(t, first, s.ClientURL())
+	a := startNode(t, first, "--log", s.ClientURL(), "--stream-replicas", "1")
+	a.listens(t)
 	keys, err := os.ReadFile(filepath.Join(first, "keys.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -168,24 +196,53 @@ func TestNodes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(second, "keys.json"), keys, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := startNode(t, second, s.ClientURL())
+	b := startNode(t, second, "--log", s.ClientURL(), "--stream-replicas", "1")
+	b.listens(t)
 	definition := cmds.Printed(t, "experiment", "example")
-	decide := func(n *node, unit int) {
-		t.Helper()
-		body := fmt.Sprintf(`{"units": ["u%d"]}`, unit)
-		got := n.ask(t, "POST", "/v1/experiments/toy/decide", body, http.StatusOK)
-		if !strings.Contains(got, `"token"`) {
-			t.Errorf("%s", got)
-		}
-	}
 	a.ask(t, "GET", "/readyz", "", http.StatusOK)
 	b.ask(t, "PUT", "/v1/experiments/toy", definition, http.StatusCreated) // which a takes
 	for _, n := range []*node{a, b} {
 		n.ask(t, "GET", "/v1/experiments/toy", "", http.StatusOK)
-		decide(n, 1)
+		n.decides(t, 1)
 	}
 	a.end(t)
 	other := strings.ReplaceAll(definition, "toy", "other")
 	b.ask(t, "PUT", "/v1/experiments/other", other, http.StatusCreated)
-	decide(b, 2)
+	b.decides(t, 2)
+}
+
+// TestCluster runs three nodes with NATS servers in their processes: what one takes all decide,
+// also after one has ended.
+func TestCluster(t *testing.T) {
+	var peers []string
+	for range 3 {
+		peers = append(peers, freeAddress(t))
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var nodes []*node
+	for _, peer := range peers {
+		data := t.TempDir()
+		keys := `{"current": 1, "secrets": {"1": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}}`
+		if err := os.WriteFile(filepath.Join(data, "keys.json"), []byte(keys), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, startNode(t, data, "--cluster", "c", "--peers", strings.Join(peers, ","),
+			"--peer", peer, "--cluster-secret-file", secret))
+	}
+	for _, n := range nodes {
+		n.listens(t)
+	}
+	definition := cmds.Printed(t, "experiment", "example")
+	nodes[1].ask(t, "PUT", "/v1/experiments/toy", definition, http.StatusCreated)
+	for i, n := range nodes {
+		n.ask(t, "GET", "/v1/experiments/toy", "", http.StatusOK)
+		n.decides(t, i)
+	}
+	nodes[0].end(t)
+	other := strings.ReplaceAll(definition, "toy", "other")
+	nodes[2].ask(t, "PUT", "/v1/experiments/other", other, http.StatusCreated)
+	nodes[1].ask(t, "GET", "/v1/experiments/other", "", http.StatusOK)
 }

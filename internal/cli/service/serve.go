@@ -140,7 +140,7 @@ func (o *serveOptions) config() server.Config {
 	if c.Retain < 0 {
 		c.Retain, c.RetainAll = 0, true
 	}
-	for _, file := range []string{o.listening.key, o.replicated.key, o.creds} {
+	for _, file := range []string{o.listening.key, o.replicated.key, o.creds, o.secret} {
 		if file != "" {
 			c.Secrets = append(c.Secrets, file)
 		}
@@ -175,6 +175,11 @@ func (o *serveOptions) Run(ctx context.Context, a *command.App, _ []string) erro
 		_, err := fmt.Fprintf(a.Stdout, "listening on %s://%s\n", scheme, address)
 		return err
 	}
+	stop, err := o.start(ctx, o.Data, o.Logger)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	c := o.config()
 	leave, err := o.join(&c, o.listen, o.listening.cert != "")
 	if err != nil {

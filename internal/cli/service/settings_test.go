@@ -147,6 +147,16 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 		case f.Name == "nats-cert" || f.Name == "nats-key":
 			extra = "log: nats://127.0.0.1:1\nnats-cert: cert.pem\nnats-key: cert.pem"
 			extra = strings.Replace(extra, "\n"+f.Name+": cert.pem", "", 1)
+		case f.Name == "cluster" || f.Name == "peers" || f.Name == "peer" || f.Name == "cluster-secret-file":
+			all := map[string]string{
+				"cluster": "c", "peers": "[127.0.0.1:1]", "peer": "127.0.0.1:1", "cluster-secret-file": secret,
+			}
+			value = all[f.Name]
+			for name, other := range all {
+				if name != f.Name {
+					extra += name + ": " + other + "\n"
+				}
+			}
 		case strings.HasPrefix(f.Name, "nats-"):
 			extra = "log: nats://127.0.0.1:1"
 		case f.Name == "public-url":
