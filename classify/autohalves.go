@@ -1,8 +1,9 @@
 package classify
 
-// The iterations of a batch algorithm on each half of the rows, and the fewest with which it goes
-// on with all of them.
-const halvesIterations, warmIterations = 14, 8
+// The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
+// allows them, the most: with few the figures are too low. It goes on with at least warmIterations
+// on all rows.
+const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 8
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
 // features, and the transforms that make these.
@@ -20,13 +21,18 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	if int64(on.rows) >= n || n > mostBatchRows || !a.fits(r) {
 		return nil, nil
 	}
-	iterations, last := halvesIterations, warmIterations
+	iterations, last := leastHalvesIterations, warmIterations
 	if !isBatch(r.algorithm) {
 		iterations, last = leastChosenIterations, leastChosenIterations
 	}
 	by := division{2, 1}
-	price := a.cost([]recipe{r}, by, iterations, int(n))
-	dear := a.work+price+a.lastPrice(r, last) > a.budget
+	priceOf := func(iterations int) float64 { return a.cost([]recipe{r}, by, iterations, int(n)) }
+	left := a.budget - a.work - a.lastPrice(r, last)
+	for isBatch(r.algorithm) && iterations < mostHalvesIterations && priceOf(iterations+2) <= left {
+		iterations += 2
+	}
+	price := priceOf(iterations)
+	dear := price > left
 	if dear && (!isBatch(r.algorithm) || int64(on.rows) >= n/2) {
 		return nil, nil
 	}

@@ -47,8 +47,8 @@ mean. The models' scores on the fifth that they have not seen decide the choice 
 
 Without --algorithm the rows choose features, learner and threshold by cross-fitting, at about the
 cost of four trainings; docs/how-to/algorithm.md says how. Every training prints the values of all
-measures to expect on new rows, with intervals of 95 %; they are cross-fitted on a part of the rows
-and change nothing in the model.
+measures to expect on new rows, with intervals; they are cross-fitted on a part of the rows and
+change nothing in the model.
 
 --class-weight 1=5 lets a row with the label 1 count five times in the loss, times its own weight if
 it has one; balanced lets all labels count the same together. Measures, thresholds and intervals
