@@ -82,23 +82,34 @@ const (
 	importBatch = 256 << 10 // bytes appended at once
 )
 
-// Import appends the events of an export to a log and returns the number of events appended. The
-// positions in the file must continue those of the log, so that each event keeps its position: an
-// export that begins at 1 needs an empty log. An error names file and line (name is the name of the
-// file); the events before it are in the log.
+// Import appends the events of an export to a log and returns the number of events appended. Each
+// event keeps its position: an export that begins at 1 needs an empty log, or one that has its
+// first events already. So an import that was interrupted is repeated with the same file: what the
+// log has is compared, and appended is what follows. Import never appends behind other events. An
+// error names file and line (name is the name of the file); the events before it are in the log.
 func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
-	next := log.Stats().Last + 1
+	end := log.Stats().Last
+	next := uint64(0) // position of the next line, 0 before the first
 	var batch []Event
 	size := 0
-	flush := func() error {
+	flush := func(number int) error {
 		if len(batch) == 0 {
 			return nil
 		}
-		if err := log.AppendAt(ctx, next-uint64(len(batch)), batch...); err != nil {
+		first := next - uint64(len(batch))
+		err := log.AppendAt(ctx, first, batch...)
+		if errors.Is(err, ErrFenced) {
+			return noregret.BadInputf(fmt.Sprintf("%s:%d", name, number-len(batch)), "positions %d to %d: the log has "+
+				"other events there, or has dropped its own; want an empty log, or one with the events before "+
+				"these: %w", first, next-1, err)
+		}
+		if err != nil {
 			return err
 		}
-		n += uint64(len(batch))
+		if first > end {
+			n += uint64(len(batch))
+		}
 		batch, size = batch[:0], 0
 		return nil
 	}
@@ -106,22 +117,27 @@ func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, e
 		place := fmt.Sprintf("%s:%d", name, number)
 		text, err := readLine(in)
 		if err == io.EOF {
-			return n, flush()
+			return n, flush(number)
 		}
 		if err != nil {
-			return n, errors.Join(flush(), noregret.BadInputf(place, "%w", err))
+			return n, errors.Join(flush(number), noregret.BadInputf(place, "%w", err))
 		}
 		rec, err := parseLine(text)
+		if err == nil && next == 0 && rec.Position <= end && rec.Position > 0 {
+			next = rec.Position
+		} else if next == 0 {
+			next = end + 1
+		}
 		if err == nil && rec.Position != next {
 			err = fmt.Errorf("position %d: it must be %d, as positions continue those of the log and of the lines "+
 				"before", rec.Position,
 				next)
 		}
 		if err != nil {
-			return n, errors.Join(flush(), noregret.BadInputf(place, "%w", err))
+			return n, errors.Join(flush(number), noregret.BadInputf(place, "%w", err))
 		}
-		if len(batch) > 0 && (size+recordSize(rec.Event) > importBatch || len(batch) == 256) {
-			if err := flush(); err != nil {
+		if len(batch) > 0 && (size+recordSize(rec.Event) > importBatch || len(batch) == 256 || next == end+1) {
+			if err := flush(number); err != nil {
 				return n, err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"testing"
@@ -23,8 +24,8 @@ var payloads = []string{
 	`"` + strings.Repeat("y", 70_000) + `"`,
 }
 
-// TestCreateAfter checks that a log can begin after a position, in an empty directory only, and
-// that it counts as damaged until a snapshot covers what was before.
+// TestCreateAfter checks that a log can begin after a position, in an empty directory or one of
+// such a log, and that it counts as damaged until a snapshot covers what was before.
 func TestCreateAfter(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s, err := Create(nil, dir, 7, DefaultOptions())
@@ -47,10 +48,15 @@ func TestCreateAfter(t *testing.T) {
 	if r, err := Check(ctx, nil, dir); err != nil || r.Damaged() || r.Base != 7 || r.Last != 9 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if s, err := Create(nil, dir, 7, DefaultOptions()); err == nil {
+	if s, err := Create(nil, dir, 6, DefaultOptions()); err == nil {
 		_ = s.Close()
 		t.Error("a log was made over another one")
 	}
+	again, err := Create(nil, dir, 7, DefaultOptions())
+	if err != nil || again.Stats().Last != 9 {
+		t.Fatalf("the same call again: %v", err)
+	}
+	closeLog(t, again)
 	if s, err = Open(nil, dir, DefaultOptions()); err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +181,41 @@ func TestImportRefusals(t *testing.T) {
 		}
 		closeLog(t, s)
 	}
+}
+
+// TestImportRepeated checks that an import goes on where it was interrupted, and that it never puts
+// events behind others, or changes what is there.
+func TestImportRepeated(t *testing.T) {
+	noLeaks(t)
+	var text strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&text, `{"position":%d,"kind":"k","time":%d,"payload":%d}`+"\n", i+1, i, i)
+	}
+	lines := strings.SplitAfter(text.String(), "\n")
+	part := func(from, to int) io.Reader { return strings.NewReader(strings.Join(lines[from:to], "")) }
+	s := open(t, vfs.NewMem())
+	for _, step := range []struct {
+		from, to, n int
+	}{{0, 300, 300}, {0, 1000, 700}, {0, 1000, 0}, {500, 700, 0}} {
+		if n, err := Import(t.Context(), s, "f", part(step.from, step.to)); err != nil || n != uint64(step.n) {
+			t.Errorf("lines %d to %d: %d imported, %v", step.from, step.to, n, err)
+		}
+	}
+	if exported(t, s) != text.String() {
+		t.Error("the log has other events")
+	}
+	closeLog(t, s)
+	s = open(t, vfs.NewMem())
+	if _, err := Import(t.Context(), s, "f", part(0, 300)); err != nil {
+		t.Fatal(err)
+	}
+	lines[270] = strings.Replace(lines[270], `"time":270`, `"time":271`, 1)
+	n, err := Import(t.Context(), s, "f", part(0, 1000))
+	want := "f:257: positions 257 to 300: the log has other events there"
+	if n != 0 || !errors.Is(err, ErrFenced) || !strings.HasPrefix(err.Error(), want) || s.Stats().Last != 300 {
+		t.Errorf("%d imported, the log ends at %d, %v", n, s.Stats().Last, err)
+	}
+	closeLog(t, s)
 }
 
 // memoryLog implements the two methods of Log that Import needs.

@@ -88,8 +88,8 @@ func start(s *Store) (*Store, error) {
 
 // Create makes a log in dir that begins after the given position, 0 for the beginning, as if the
 // events up to it had been compacted away: for an export whose first events are gone. The directory
-// must be empty or new. Save the snapshot that covers those events before the log is closed;
-// without one the log counts as damaged.
+// must be empty or new, or have a log that Create has made. Save the snapshot that covers those
+// events before the log is closed; without one the log counts as damaged.
 func Create(fs FS, dir string, after uint64, o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -125,10 +125,6 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	if found.store && s.begin > 0 {
-		return noregret.Errorf(noregret.Usage, s.dir,
-			"a log is here already: a log that begins at position %d needs a new directory", s.begin+1)
-	}
 	if !found.store {
 		if err := s.create(); err != nil {
 			return err
@@ -137,6 +133,10 @@ func (s *Store) open() error {
 		return err
 	} else if !found.hasMark && s.last.position > 0 {
 		return damaged(s.dir, nil, "%s; a repair writes a new one", lostMark)
+	}
+	if s.begin > 0 && s.base.position != s.begin {
+		return noregret.Errorf(noregret.Usage, s.dir,
+			"a log is here already: a log that begins at position %d needs a new directory", s.begin+1)
 	}
 	removeTemps(s.fs, s.dir)
 	if s.db == nil {

@@ -71,7 +71,7 @@ func (s *Lease) bucket(ctx context.Context) (err error) {
 		}
 	}
 	if s.keys == nil {
-		s.keys, err = bucket(ctx, s.wire, s.o, "lease", js.KeyValueConfig{
+		s.keys, err = bucket(ctx, s.wire, s.o, false, "lease", js.KeyValueConfig{
 			Description: "which node of a noregret service appends to its log", TTL: s.lasts,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -28,6 +29,10 @@ type Log struct {
 	lock    *atomicfile.Lock
 	created int64
 	largest int // the size of the events of a message
+
+	reads     bool   // takes no events
+	temporary string // the directory, if it is removed at the end
+	begins    uint64 // the position after which Create lets the log begin
 
 	life  context.Context // ends with the process or Close
 	end   context.CancelFunc
@@ -77,8 +82,11 @@ func (l *Log) usable() error {
 
 // writable is usable for what changes the log.
 func (l *Log) writable() error {
-	if l.closing {
+	switch {
+	case l.closing:
 		return l.errorf(noregret.Usage, "%w", eventlog.ErrClosed)
+	case l.reads:
+		return l.errorf(noregret.Usage, "%w", eventlog.ErrReadOnly)
 	}
 	return l.usable()
 }
@@ -291,6 +299,9 @@ func (l *Log) kill(regular bool) error {
 	l.ended.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.temporary != "" {
+		return errors.Join(l.marks.file.Close(), l.lock.Release(), os.RemoveAll(l.temporary))
+	}
 	if regular {
 		return errors.Join(l.marks.close(), l.lock.Release())
 	}

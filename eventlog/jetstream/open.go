@@ -24,6 +24,38 @@ const oldestMajor, oldestMinor = 2, 15
 // waits for the servers as long as Options.Patience says. If the stream is not what this node has
 // seen, the error wraps [eventlog.ErrDamaged] and [eventlog.ErrGone].
 func Open(ctx context.Context, o Options, events eventlog.Options) (*Log, error) {
+	return start(ctx, o, events, func(*Log) {})
+}
+
+// Create makes a log that begins after a position, for the events and the snapshots of another log
+// that has dropped those before. The stream must be new, or begun by such a call that was
+// interrupted. After position 0 it is Open. Snapshots that are saved go to the bucket at once, as
+// other nodes cannot begin without one.
+func Create(ctx context.Context, o Options, after uint64, events eventlog.Options) (*Log, error) {
+	return start(ctx, o, events, func(l *Log) { l.begins = after })
+}
+
+// OpenReadOnly opens the log in a stream for reading. It makes neither the stream nor buckets, and
+// what changes the log returns [eventlog.ErrReadOnly]. Without Options.Dir it keeps its files in a
+// temporary directory until it is closed, and knows nothing of what was there before.
+func OpenReadOnly(ctx context.Context, o Options, events eventlog.Options) (*Log, error) {
+	temporary := ""
+	if o.Dir == "" {
+		var err error
+		if temporary, err = os.MkdirTemp("", "noregret-stream-"); err != nil {
+			return nil, noregret.Errorf(noregret.Internal, place(o.Stream), "%w", err)
+		}
+		o.Dir = temporary
+	}
+	log, err := start(ctx, o, events, func(l *Log) { l.reads, l.temporary = true, temporary })
+	if err != nil && temporary != "" {
+		err = errors.Join(err, os.RemoveAll(temporary))
+	}
+	return log, err
+}
+
+// start opens the log that a function has prepared.
+func start(ctx context.Context, o Options, events eventlog.Options, prepare func(*Log)) (*Log, error) {
 	if err := errors.Join(o.Validate(), events.Validate()); err != nil {
 		return nil, err
 	}
@@ -32,6 +64,7 @@ func Open(ctx context.Context, o Options, events eventlog.Options) (*Log, error)
 		o: o, events: events, place: place(o.Stream), life: life, end: end, changed: make(chan struct{}),
 		queue: newQueue(), hint: hinted{told: make(chan struct{}, 1)},
 	}
+	prepare(l)
 	if err := l.open(ctx); err != nil {
 		end()
 		if l.wire != nil {
@@ -77,6 +110,11 @@ func (l *Log) open(ctx context.Context) (err error) {
 			break
 		}
 		if noregret.CodeOf(err) != noregret.Internal || !wait.again() {
+			return err
+		}
+	}
+	if l.begins > 0 {
+		if err := l.beginAfter(ctx); err != nil {
 			return err
 		}
 	}
@@ -141,6 +179,9 @@ func (l *Log) find(ctx context.Context) error {
 		if _, err := os.Stat(filepath.Join(l.o.Dir, markName)); err == nil {
 			return l.lost("there is no such stream, and this node has seen it")
 		}
+		if l.reads {
+			return l.errorf(noregret.NotFound, "%w", err)
+		}
 		if err := l.make(ctx); err != nil {
 			return l.errorf(noregret.Internal, "making it: %w", err)
 		}
@@ -153,7 +194,7 @@ func (l *Log) find(ctx context.Context) error {
 		return err
 	}
 	l.created, l.firstSeq = state.created, max(state.first, 1)
-	if l.keys, err = bucket(ctx, l.wire, l.o, "nodes", js.KeyValueConfig{
+	if l.keys, err = bucket(ctx, l.wire, l.o, l.reads, "nodes", js.KeyValueConfig{
 		Description: "what the nodes of a noregret service have of its log",
 	}); err != nil {
 		return l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
@@ -169,13 +210,15 @@ func (l *Log) make(ctx context.Context) error {
 	return err
 }
 
-// bucket finds a bucket of the log, or makes it.
-func bucket(ctx context.Context, w *wire, o Options, name string, c js.KeyValueConfig) (js.KeyValue, error) {
+// bucket finds a bucket of the log, or makes it unless it must exist.
+func bucket(ctx context.Context, w *wire, o Options, exists bool, name string, c js.KeyValueConfig) (js.KeyValue,
+	error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, 10*o.Timeout)
 	defer cancel()
 	c.Bucket, c.Replicas, c.Storage = o.Stream+"-"+name, o.Replicas, js.FileStorage
 	keys, err := w.js.KeyValue(ctx, c.Bucket)
-	if errors.Is(err, js.ErrBucketNotFound) {
+	if errors.Is(err, js.ErrBucketNotFound) && !exists {
 		return w.js.CreateKeyValue(ctx, c)
 	}
 	return keys, err
@@ -211,6 +254,27 @@ func (l *Log) check(c js.StreamConfig) error {
 	return nil
 }
 
+// beginAfter notes that the log of a new stream begins after a position.
+func (l *Log) beginAfter(ctx context.Context) error {
+	state, err := l.wire.look(ctx)
+	if err == nil {
+		err = l.readBase(ctx)
+	}
+	switch {
+	case err != nil:
+		return l.errorf(noregret.Internal, "%w", err)
+	case l.base == point{position: l.begins}: // this call is repeated
+		return nil
+	case state.last > 0 || l.base.position > 0:
+		return l.errorf(noregret.Usage, "a log is here already, and it does not begin with position %d: want a new "+
+			"stream", l.begins+1)
+	}
+	if err := l.put(ctx, baseKey, entry{Position: l.begins}, 0); err != nil {
+		return l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
+	}
+	return l.readBase(ctx)
+}
+
 // findEnds reads the last message and the first one, and compares the log with the mark. The leader
 // that answers may have been deposed and be behind the mark, so it looks again.
 func (l *Log) findEnds(ctx context.Context) error {
@@ -233,7 +297,12 @@ func (l *Log) readEnds(ctx context.Context) error {
 		return err
 	}
 	end := point{}
-	if state.last > 0 {
+	switch {
+	case state.last == 0 && l.base.sequence > 0:
+		return l.lost("it is empty, and the events up to %d were dropped from it", l.base.position)
+	case state.last == 0:
+		end = l.base // of a log that begins after a position
+	default:
 		found, err := l.messages(ctx, state.last, state.last)
 		if err != nil {
 			return l.missing(err, state.last)

@@ -108,6 +108,9 @@ func (l *Log) WriteSnapshot(ctx context.Context, position uint64, write func(io.
 		_ = os.Remove(l.snapshotFile(p)) // an extra snapshot is harmless
 	}
 	l.tell(ctx, at)
+	if l.begins > 0 {
+		return l.upload(ctx, position)
+	}
 	if writes {
 		_ = l.upload(ctx, position) // Compact looks at what the bucket has
 	}

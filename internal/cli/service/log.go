@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/eventlog/jetstream"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/server"
 )
@@ -18,29 +19,58 @@ import (
 const logLong = `Verify, repair, export, import and replay the log of the decision service.
 
 The log is in the directory "log" of the service's data directory. A running service locks the
-log; use --server to export or replay the log of a running service.`
+log; use --server to export or replay the log of a running service.
+
+The log of several nodes is in a stream of NATS: --log and --stream name it, as they do for serve.
+It can be read while nodes run.`
 
 // newLogCommand makes "noregret log" and the commands below it.
 func newLogCommand(a *command.App) *cobra.Command {
 	return command.NewParent(&cobra.Command{
-		Use:     "log",
-		Short:   "Verify, repair, export, import and replay the service's log",
-		Long:    logLong,
-		Example: "  noregret log verify --data data\n  noregret log replay --data data",
+		Use:   "log",
+		Short: "Verify, repair, export, import and replay the service's log",
+		Long:  logLong,
+		Example: "  noregret log verify --data data\n  noregret log replay --data data\n" +
+			"  noregret log replay --log nats://n0:4222,nats://n1:4222,nats://n2:4222",
 	}, newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a))
 }
 
-// source is where export and replay get their events: a data directory, or a running service.
+// source is where export and replay get their events: a data directory, a stream, or a running
+// service.
 type source struct {
 	remote
-	data string
+	stream
+	data  string
+	flags *pflag.FlagSet
 }
 
 // AddFlags declares the flags.
 func (s *source) AddFlags(f *pflag.FlagSet) {
 	s.remote.AddFlags(f)
 	f.Lookup("server").Usage = "URL of a running service to ask, instead of --data"
-	f.StringVar(&s.data, "data", "data", "the data directory of a service that is not running")
+	f.StringVar(&s.data, "data", "data",
+		"the data directory of a service that is not running; with --log of a node, whose mark is compared")
+	s.stream.addTo(f)
+	s.flags = f
+}
+
+// Validate returns an error for flags that do not go together.
+func (s *source) Validate() error {
+	if s.named() && s.live() {
+		return noregret.Errorf(noregret.Usage, "--log", "and --server exclude each other")
+	}
+	if s.live() {
+		return nil
+	}
+	return s.stream.check(s.dir())
+}
+
+// dir is the data directory, "" if the log is in a stream and none is given.
+func (s *source) dir() string {
+	if s.named() && !s.flags.Changed("data") {
+		return ""
+	}
+	return s.data
 }
 
 // live reports whether to ask the service.
@@ -50,9 +80,12 @@ func (s *source) live() bool { return s.url != "" }
 // the log: feedback stays secret where the ledger is lost. It reads the log up to the first damage,
 // and from position from on.
 func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64) ([]string, error) {
-	names, err := server.PrivateNames(s.data)
-	if err != nil {
-		return nil, err
+	var names []string
+	if dir := s.dir(); dir != "" {
+		var err error
+		if names, err = server.PrivateNames(dir); err != nil {
+			return nil, err
+		}
 	}
 	logged, err := server.LoggedPrivateNames(ctx, log, from)
 	if err != nil {
@@ -63,18 +96,33 @@ func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64
 	return slices.Compact(names), nil
 }
 
-// open opens the log of the data directory, which must exist, and closes it after use. It tells of
-// snapshots that are skipped.
-func (s *source) open(a *command.App, use func(log eventlog.Log) error) error {
-	dir := server.LogDir(s.data)
-	if _, err := os.Stat(dir); err != nil {
-		return noregret.Errorf(noregret.NotFound, dir, "no log here: want the data directory of a service")
-	}
-	log, err := eventlog.Open(nil, dir, logOptions(a))
+// open opens the log of the data directory, which must exist, or that in the stream, and closes it
+// after use. It tells of snapshots that are skipped.
+func (s *source) open(ctx context.Context, a *command.App, use func(log eventlog.Log) error) error {
+	log, err := s.reader(ctx, a)
 	if err != nil {
 		return err
 	}
 	return errors.Join(use(log), log.Close())
+}
+
+func (s *source) reader(ctx context.Context, a *command.App) (eventlog.Log, error) {
+	if s.named() {
+		log, err := jetstream.OpenReadOnly(ctx, s.options(s.dir()), logOptions(a))
+		if err != nil {
+			return nil, err
+		}
+		return log, nil
+	}
+	dir := server.LogDir(s.data)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, noregret.Errorf(noregret.NotFound, dir, "no log here: want the data directory of a service")
+	}
+	log, err := eventlog.Open(nil, dir, logOptions(a))
+	if err != nil {
+		return nil, err
+	}
+	return log, nil
 }
 
 // logOptions are those of a log that warns of each damaged snapshot which it skips.

@@ -36,9 +36,13 @@ service.
 
 The service drops events after its retention time. Then the export begins later, and to import it
 takes the snapshot of the state that covers the events before: --snapshot writes it, if there is
-one, before the events.`,
+one, before the events.
+
+With --log the log is that in a stream of NATS, which nodes may use at the same time: the file is
+that of a log in a directory, so "import" moves a log from the one to the other.`,
 		Example: `  noregret log export --data data --output events.jsonl
-  noregret log export --server http://127.0.0.1:8430 --experiment ranking`,
+  noregret log export --server http://127.0.0.1:8430 --experiment ranking
+  noregret log export --log nats://n0:4222,nats://n1:4222,nats://n2:4222 -o events.jsonl`,
 		Args: command.NoArgs,
 	}, &exportOptions{output: "-"})
 }
@@ -58,7 +62,7 @@ func (o *exportOptions) Validate() error {
 		return noregret.Errorf(noregret.Usage, "--snapshot",
 			"only with a whole export: without --from and --experiment")
 	}
-	return nil
+	return o.source.Validate()
 }
 
 // Run implements [command.Options].
@@ -94,7 +98,7 @@ func (o *exportOptions) write(ctx context.Context, a *command.App, w io.Writer) 
 		_, err = io.Copy(w, body)
 		return errors.Join(err, body.Close())
 	}
-	return o.open(a, func(log eventlog.Log) error {
+	return o.open(ctx, a, func(log eventlog.Log) error {
 		from, name := o.from, o.experiment
 		if from == 0 {
 			from = log.Stats().First

@@ -12,13 +12,17 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/eventlog/jetstream"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/server"
 )
 
 // importOptions are the flags of "noregret log import".
-type importOptions struct{ data, snapshot string }
+type importOptions struct {
+	stream
+	data, snapshot string
+}
 
 // newImportCommand makes "noregret log import".
 func newImportCommand(a *command.App) *cobra.Command {
@@ -29,14 +33,19 @@ func newImportCommand(a *command.App) *cobra.Command {
 no service uses; - is standard input. The positions must continue from the log's last one. So a
 whole export, from position 1, goes into a new directory; "replay" and "serve" then fold its
 events. A line that is not an event is bad input (exit status 3), and the error names the line.
-The events before it are in the log.
+The events before it are in the log. Repeat an import that was interrupted with the same file: what
+the log has already is compared, and what follows is appended.
 
 An export that does not begin at 1, because the service has dropped events after its retention time,
 needs the snapshot that "export --snapshot" has written, and a new directory.
 
+With --log the events go to a stream of NATS, which is made if it does not exist. --data is then the
+directory of the node that imports, and that serve starts with later; start no node before.
+
 A service on the copy needs the keys of the first one (keys.json), or --new-keys.`,
 		Example: `  noregret log export --data data --output events.jsonl
-  noregret log import events.jsonl --data copy`,
+  noregret log import events.jsonl --data copy
+  noregret log import events.jsonl --data node0 --log nats://n0:4222,nats://n1:4222,nats://n2:4222`,
 		Args: command.Args(1, "one file"),
 	}, &importOptions{data: "data"})
 }
@@ -45,10 +54,11 @@ A service on the copy needs the keys of the first one (keys.json), or --new-keys
 func (o *importOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.data, "data", o.data, "the data directory, created if it does not exist")
 	f.StringVar(&o.snapshot, "snapshot", "", "the snapshot of an export that does not begin at 1; for a new directory")
+	o.stream.addTo(f)
 }
 
 // Validate implements [command.Options].
-func (o *importOptions) Validate() error { return nil }
+func (o *importOptions) Validate() error { return o.check(o.data) }
 
 // Run implements [command.Options].
 func (o *importOptions) Run(ctx context.Context, a *command.App, args []string) error {
@@ -63,7 +73,7 @@ func (o *importOptions) Run(ctx context.Context, a *command.App, args []string) 
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	log, in, err := o.log(a, name, in)
+	log, in, err := o.log(ctx, a, name, in)
 	if err != nil {
 		return err
 	}
@@ -81,10 +91,11 @@ func (o *importOptions) Run(ctx context.Context, a *command.App, args []string) 
 
 // log opens the log to import to. With a snapshot it makes one that begins where the export does.
 // The reader that it returns has the whole export.
-func (o *importOptions) log(a *command.App, name string, in io.Reader) (*eventlog.Store, io.Reader, error) {
-	dir := server.LogDir(o.data)
+func (o *importOptions) log(ctx context.Context, a *command.App, name string, in io.Reader) (
+	log eventlog.Log, whole io.Reader, err error,
+) {
 	if o.snapshot == "" {
-		log, err := eventlog.Open(nil, dir, logOptions(a))
+		log, err := o.create(ctx, 0, logOptions(a))
 		return log, in, err
 	}
 	state, err := o.state()
@@ -103,8 +114,32 @@ func (o *importOptions) log(a *command.App, name string, in io.Reader) (*eventlo
 			"it covers the events to %d, but the export begins at %d: export both again, with one call",
 			state.Position(), from)
 	}
-	log, err := eventlog.Create(nil, dir, from-1, eventlog.DefaultOptions())
+	log, err = o.create(ctx, from-1, eventlog.DefaultOptions())
 	return log, in, err
+}
+
+// create makes a log that begins after a position, or opens one that does.
+func (o *importOptions) create(ctx context.Context, after uint64, options eventlog.Options) (eventlog.Log, error) {
+	if o.named() {
+		log, err := jetstream.Create(ctx, o.options(o.data), after, options)
+		if err != nil {
+			return nil, err
+		}
+		return log, nil
+	}
+	dir := server.LogDir(o.data)
+	if after == 0 {
+		log, err := eventlog.Open(nil, dir, options)
+		if err != nil {
+			return nil, err
+		}
+		return log, nil
+	}
+	log, err := eventlog.Create(nil, dir, after, options)
+	if err != nil {
+		return nil, err
+	}
+	return log, nil
 }
 
 // state reads the snapshot.
@@ -121,7 +156,7 @@ func (o *importOptions) state() (*experiment.State, error) {
 }
 
 // save stores the snapshot in the log, if there is one.
-func (o *importOptions) save(ctx context.Context, log *eventlog.Store) error {
+func (o *importOptions) save(ctx context.Context, log eventlog.Log) error {
 	if o.snapshot == "" {
 		return nil
 	}

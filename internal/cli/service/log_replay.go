@@ -44,14 +44,15 @@ func newReplayCommand(a *command.App) *cobra.Command {
 If the service has already dropped the first events, the fold begins with the oldest snapshot. The
 result is compared with the live state: the state of the running service at --server, or the state
 with which a service would start from the data directory (the latest snapshot and the events after
-it).
+it; with --log the one in the bucket of the stream).
 
 The log says what was served, so a state, a decision or an explanation that differs is a failure
 (exit status 1). The present policies are asked, too, what they propose where the log has a
 proposal: a later version of noregret may propose something else, which is information and no
 failure.`,
 		Example: `  noregret log replay --data data
-  noregret log replay --server http://127.0.0.1:8430`,
+  noregret log replay --server http://127.0.0.1:8430
+  noregret log replay --log nats://n0:4222,nats://n1:4222,nats://n2:4222`,
 		Args: command.NoArgs,
 	}, &replayOptions{})
 }
@@ -61,6 +62,9 @@ func (o *replayOptions) AddFlags(f *pflag.FlagSet) {
 	o.source.AddFlags(f)
 	o.Output.AddFlags(f)
 }
+
+// Validate implements [command.Options].
+func (o *replayOptions) Validate() error { return o.source.Validate() }
 
 // Run implements [command.Options].
 func (o *replayOptions) Run(ctx context.Context, a *command.App, _ []string) error {
@@ -104,7 +108,7 @@ func (o *replayOptions) replay(ctx context.Context, a *command.App) (*replayed, 
 		return err
 	}
 	if !o.live() {
-		err := o.open(a, func(log eventlog.Log) error {
+		err := o.open(ctx, a, func(log eventlog.Log) error {
 			state, _, err := server.Recover(ctx, log)
 			if err != nil {
 				return err

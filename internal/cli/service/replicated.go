@@ -23,13 +23,8 @@ import (
 // replicated has the flags of a service whose log is a stream of NATS JetStream, which several
 // nodes share.
 type replicated struct {
-	servers   []string
-	stream    string
-	replicas  int
+	stream
 	advertise string
-	creds     string
-	ca        string
-	cert, key string
 
 	// cluster runs the NATS servers in the nodes' own processes.
 	cluster embedded.Options
@@ -39,9 +34,8 @@ type replicated struct {
 
 // addTo declares the flags.
 func (r *replicated) addTo(f *pflag.FlagSet) {
-	f.StringSliceVar(&r.servers, "log", nil,
-		"NATS servers, nats://HOST:PORT,..., whose JetStream keeps the log of several nodes")
-	f.StringVar(&r.stream, "stream", "noregret", "name of the log's stream; needs --log or --cluster")
+	r.stream.addTo(f)
+	f.Lookup("stream").Usage = "name of the log's stream; needs --log or --cluster"
 	f.StringVar(&r.cluster.Cluster, "cluster", "",
 		"in place of --log: run a NATS server in this process, in a cluster of this name")
 	f.StringSliceVar(&r.cluster.Peers, "peers", nil,
@@ -49,13 +43,8 @@ func (r *replicated) addTo(f *pflag.FlagSet) {
 	f.StringVar(&r.cluster.Node, "peer", "", "which of the peers this node is")
 	f.StringVar(&r.secret, "cluster-secret-file", "",
 		"file with the password that the peers know each other by, at least 16 bytes; needs --cluster")
-	f.IntVar(&r.replicas, "stream-replicas", 3, "copies of the stream: 3, or 1 for a single NATS server")
 	f.StringVar(&r.advertise, "advertise", "",
 		"where other nodes reach this one, http://HOST:PORT; default --listen, if that names a host")
-	f.StringVar(&r.creds, "nats-creds", "", "file of NATS credentials")
-	f.StringVar(&r.ca, "nats-ca", "", "certificates that sign those of the NATS servers, PEM")
-	f.StringVar(&r.cert, "nats-cert", "", "certificate of this client of NATS, PEM")
-	f.StringVar(&r.key, "nats-key", "", "private key of this client of NATS, PEM")
 }
 
 // on reports whether the log is a stream.
@@ -100,36 +89,21 @@ func (r *replicated) start(ctx context.Context, data string, logger *slog.Logger
 	return r.server.Close, nil
 }
 
-// dir is the directory of this node beside the stream.
-func (r *replicated) dir(data string) string { return filepath.Join(data, "stream") }
-
 // options are those of the log.
 func (r *replicated) options(data string) jetstream.Options {
-	o := jetstream.DefaultOptions()
-	o.Servers, o.Stream, o.Replicas, o.Dir = r.servers, r.stream, r.replicas, r.dir(data)
+	o := r.stream.options(data)
 	if r.embeds() {
 		o.Servers, o.Replicas = []string{nats.DefaultURL}, min(len(r.cluster.Peers), 3)
 	}
 	if r.server != nil {
 		o.Connect = append(o.Connect, r.server.Connect(), nats.IgnoreDiscoveredServers())
 	}
-	if r.creds != "" {
-		o.Connect = append(o.Connect, nats.UserCredentials(r.creds))
-	}
-	if r.ca != "" {
-		o.Connect = append(o.Connect, nats.RootCAs(r.ca))
-	}
-	if r.cert != "" {
-		o.Connect = append(o.Connect, nats.ClientCert(r.cert, r.key))
-	}
 	return o
 }
 
 // check returns an error for flags that do not go together.
 func (r *replicated) check(data string) error {
-	_, own := os.Stat(server.LogDir(data))
-	_, shared := os.Stat(r.dir(data))
-	nats := r.creds != "" || r.ca != "" || r.cert != "" || r.key != ""
+	nats := r.connects()
 	peers := len(r.cluster.Peers) > 0 || r.cluster.Node != "" || r.secret != ""
 	switch {
 	case peers && !r.embeds():
@@ -139,23 +113,12 @@ func (r *replicated) check(data string) error {
 	case !r.on() && (nats || r.advertise != ""):
 		return noregret.Errorf(noregret.Usage, "--log", "--advertise, --nats-creds, --nats-ca, --nats-cert and "+
 			"--nats-key are for a log of several nodes: they need --log")
-	case !r.on() && shared == nil:
-		return noregret.Errorf(noregret.Usage, "--log", "the log of %s is a stream of NATS: name its servers, or "+
-			"another directory", data)
-	case !r.on():
-		return nil
-	case own == nil:
-		return noregret.Errorf(noregret.Usage, "--log", "%s has a log of its own: name another directory, as the keys "+
-			"and the ledger in this one belong to that log", data)
-	case (r.cert == "") != (r.key == ""):
-		return noregret.Errorf(noregret.Usage, "--nats-cert", "a client of NATS needs both --nats-cert and --nats-key")
 	}
-	for _, s := range r.servers {
-		if scheme, host, ok := strings.Cut(s, "://"); !ok || host == "" || scheme != "nats" && scheme != "tls" &&
-			scheme != "ws" && scheme != "wss" {
-			return noregret.Errorf(noregret.Usage, "--log", "an address without nats:// or tls:// and a host: want "+
-				"nats://HOST:PORT,...")
-		}
+	if err := r.oneKind(data, r.on()); err != nil || !r.on() {
+		return err
+	}
+	if err := r.addresses(); err != nil {
+		return err
 	}
 	if r.embeds() {
 		o, err := r.embedded(data)

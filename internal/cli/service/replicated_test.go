@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	natsserver "github.com/nats-io/nats-server/v2/server"
-
 	"github.com/noregret/noregret/internal/cli/clitest"
 )
 
@@ -174,20 +172,9 @@ func (n *node) decides(t *testing.T, unit int) {
 // TestNodes runs two nodes on one log: an experiment that one takes is decided by both, also after
 // the node that led has ended.
 func TestNodes(t *testing.T) {
-	s, err := natsserver.NewServer(&natsserver.Options{
-		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		MaxPayload: 8 << 20, SyncAlways: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the NATS server does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	nats := startNATS(t)
 	first, second := t.TempDir(), t.TempDir()
-	a := startNode(t, first, "--log", s.ClientURL(), "--stream-replicas", "1")
+	a := startNode(t, first, "--log", nats, "--stream-replicas", "1")
 	a.listens(t)
 	keys, err := os.ReadFile(filepath.Join(first, "keys.json"))
 	if err != nil {
@@ -196,7 +183,7 @@ func TestNodes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(second, "keys.json"), keys, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := startNode(t, second, "--log", s.ClientURL(), "--stream-replicas", "1")
+	b := startNode(t, second, "--log", nats, "--stream-replicas", "1")
 	b.listens(t)
 	definition := cmds.Printed(t, "experiment", "example")
 	a.ask(t, "GET", "/readyz", "", http.StatusOK)

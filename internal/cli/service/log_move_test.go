@@ -1,0 +1,192 @@
+package service
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/server"
+)
+
+// startNATS runs a NATS server in this process until the test ends and returns its address.
+func startNATS(t *testing.T) string {
+	t.Helper()
+	s, err := natsserver.NewServer(&natsserver.Options{
+		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		MaxPayload: 8 << 20, SyncInterval: time.Hour, // no test of the disk
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the NATS server does not start")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	return s.ClientURL()
+}
+
+// usedService makes the data directory of a service that has decided, taken feedback and, if it
+// retains events for a limited time only, dropped its first ones.
+func usedService(t *testing.T, data string, retain time.Duration) {
+	t.Helper()
+	var clock atomic.Int64
+	clock.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).UnixNano())
+	config := server.DefaultConfig(data)
+	config.Tick, config.Retain, config.Logger = time.Hour, retain, slog.New(slog.DiscardHandler)
+	config.Now = func() time.Time { return time.Unix(0, clock.Load()) }
+	s, err := server.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s.Handler())
+	defer h.Close()
+	c, err := client.New(client.DefaultOptions(h.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(t.Context(), "coin", []byte(coinDefinition)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		ds, err := c.Decide(t.Context(), "coin", fmt.Sprint("u", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		won := api.FeedbackItem{Token: ds[0].Token, Metrics: map[string]float64{"won": float64(i % 2)}}
+		if f, err := c.Feedback(t.Context(), won); err != nil || f.Accepted != 1 {
+			t.Fatal(f, err)
+		}
+		if i%100 == 50 {
+			clock.Add(int64(time.Hour))
+			s.Tick()
+		}
+	}
+	h.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// log runs a command on a log and returns what it prints.
+func logCommand(t *testing.T, format string, args ...any) string {
+	t.Helper()
+	return cmds.Printed(t, append([]string{"log"}, strings.Fields(fmt.Sprintf(format, args...))...)...)
+}
+
+// digest returns where a log ends and the digest of the state there, by a replay.
+func digest(t *testing.T, source string) (out api.StateName) {
+	t.Helper()
+	text := logCommand(t, "replay --json %s", source)
+	if err := json.Unmarshal([]byte(text), &out); err != nil || out.Digest == "" {
+		t.Fatalf("%s: %v: %s", source, err, text)
+	}
+	return out
+}
+
+// TestMoves moves a log from a directory to a stream of NATS and back, whole and without its first
+// events: each event keeps its position and bytes, and the state is the same.
+func TestMoves(t *testing.T) {
+	t.Chdir(t.TempDir())
+	nats := startNATS(t)
+	for name, retain := range map[string]time.Duration{"whole": 1000 * time.Hour, "dropped": 30 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			data, stream := name, fmt.Sprintf("--log %s --stream-replicas 1 --stream %s", nats, name)
+			usedService(t, data, retain)
+			want, snapshot := digest(t, "--data "+data), ""
+			logCommand(t, "export --data %s -o %s.jsonl --snapshot %s.state", data, name, name)
+			if _, err := os.Stat(name + ".state"); err == nil {
+				snapshot = "--snapshot " + name + ".state"
+			} else if retain < time.Hour || !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			logCommand(t, "import %s.jsonl --data %s-node %s %s", name, name, snapshot, stream)
+			if got := digest(t, stream); got != want {
+				t.Errorf("the stream: %+v, want %+v", got, want)
+			}
+			if got := digest(t, stream+" --data "+name+"-node"); got != want {
+				t.Errorf("the stream with the node's directory: %+v, want %+v", got, want)
+			}
+			logCommand(t, "export %s -o %s.back.jsonl --snapshot %s.back.state", stream, name, name)
+			if snapshot != "" {
+				snapshot = "--snapshot " + name + ".back.state"
+			}
+			logCommand(t, "import %s.back.jsonl --data %s-back %s", name, name, snapshot)
+			if got := digest(t, "--data "+name+"-back"); got != want {
+				t.Errorf("the directory again: %+v, want %+v", got, want)
+			}
+			for _, file := range []string{".jsonl", ".state"} {
+				first, err := os.ReadFile(name + file)
+				again, other := os.ReadFile(name + ".back" + file)
+				if string(first) != string(again) || os.IsNotExist(err) != os.IsNotExist(other) {
+					t.Errorf("%s%s: %d bytes, and %d after the moves", name, file, len(first), len(again))
+				}
+			}
+			// A node starts where the log ends, also one with an empty directory.
+			for _, dir := range []string{name + "-node", name + "-other"} {
+				n := startNode(t, dir, append(strings.Fields(stream), "--new-keys")...)
+				n.listens(t)
+				n.ask(t, "GET", "/v1/experiments/coin", "", 200)
+				n.end(t)
+			}
+		})
+	}
+}
+
+// TestImportAgain repeats an import that was interrupted, into a directory and into a stream, and
+// refuses an export of another log.
+func TestImportAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	nats := startNATS(t)
+	usedService(t, "data", 30*time.Minute)
+	want := digest(t, "--data data")
+	logCommand(t, "export --data data -o whole.jsonl --snapshot state")
+	whole, err := os.ReadFile("whole.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	lines = lines[:len(lines)-1]
+	write := func(name string, lines []string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("broken.jsonl", append(append([]string{}, lines[:20]...), "{"))
+	other := append([]string{}, lines...)
+	other[10] = strings.Replace(other[10], `"time":1`, `"time":2`, 1)
+	write("other.jsonl", other)
+	for _, to := range []string{"--data copy", "--data node --stream-replicas 1 --log " + nats} {
+		args := strings.Fields("log import broken.jsonl --snapshot state " + to)
+		if status, _, stderr := cmds.Try(t.Context(), args...); status != 3 || !strings.Contains(stderr,
+			"broken.jsonl:21: not a line") {
+			t.Errorf("%s: status %d, %s", to, status, stderr)
+		}
+		args[2] = "other.jsonl"
+		if status, _, stderr := cmds.Try(t.Context(), args...); status != 3 || !strings.Contains(stderr,
+			"the log has other events there") {
+			t.Errorf("%s: status %d, %s", to, status, stderr)
+		}
+		for _, n := range []int{len(lines) - 20, 0} {
+			said := fmt.Sprintf("imported %d events, the log ends at %d\n", n, want.Position)
+			if got := logCommand(t, "import whole.jsonl --snapshot state %s", to); got != said {
+				t.Errorf("%s: %q, want %q", to, got, said)
+			}
+			if got := digest(t, to); got != want {
+				t.Errorf("%s: %+v, want %+v", to, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package service
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/pflag"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog/jetstream"
+	"github.com/noregret/noregret/server"
+)
+
+// stream has the flags of a log that is a stream of NATS JetStream, the same for serve and for the
+// commands that work on a log.
+type stream struct {
+	servers   []string
+	name      string
+	replicas  int
+	creds     string
+	ca        string
+	cert, key string
+}
+
+// addTo declares the flags.
+func (s *stream) addTo(f *pflag.FlagSet) {
+	f.StringSliceVar(&s.servers, "log", nil,
+		"NATS servers, nats://HOST:PORT,..., whose JetStream keeps the log of several nodes")
+	f.StringVar(&s.name, "stream", "noregret", "name of the log's stream; needs --log")
+	f.IntVar(&s.replicas, "stream-replicas", 3, "copies of the stream: 3, or 1 for a single NATS server")
+	f.StringVar(&s.creds, "nats-creds", "", "file of NATS credentials")
+	f.StringVar(&s.ca, "nats-ca", "", "certificates that sign those of the NATS servers, PEM")
+	f.StringVar(&s.cert, "nats-cert", "", "certificate of this client of NATS, PEM")
+	f.StringVar(&s.key, "nats-key", "", "private key of this client of NATS, PEM")
+}
+
+// named reports whether the servers of a stream are given.
+func (s *stream) named() bool { return len(s.servers) > 0 }
+
+// connects reports whether there is a flag about the connection.
+func (s *stream) connects() bool { return s.creds != "" || s.ca != "" || s.cert != "" || s.key != "" }
+
+// dir is the directory of a node beside the stream.
+func (s *stream) dir(data string) string { return filepath.Join(data, "stream") }
+
+// options are those of the log of the node with a data directory, or, if that is "", of a log that
+// is only read.
+func (s *stream) options(data string) jetstream.Options {
+	o := jetstream.DefaultOptions()
+	o.Servers, o.Stream, o.Replicas = s.servers, s.name, s.replicas
+	if data != "" {
+		o.Dir = s.dir(data)
+	}
+	if s.creds != "" {
+		o.Connect = append(o.Connect, nats.UserCredentials(s.creds))
+	}
+	if s.ca != "" {
+		o.Connect = append(o.Connect, nats.RootCAs(s.ca))
+	}
+	if s.cert != "" {
+		o.Connect = append(o.Connect, nats.ClientCert(s.cert, s.key))
+	}
+	return o
+}
+
+// oneKind returns an error if a data directory belongs to another kind of log.
+func (s *stream) oneKind(data string, shared bool) error {
+	_, own := os.Stat(server.LogDir(data))
+	_, node := os.Stat(s.dir(data))
+	switch {
+	case !shared && node == nil:
+		return noregret.Errorf(noregret.Usage, "--log", "the log of %s is a stream of NATS: name its servers, or "+
+			"another directory", data)
+	case shared && own == nil:
+		return noregret.Errorf(noregret.Usage, "--log", "%s has a log of its own: name another directory, as the keys "+
+			"and the ledger in this one belong to that log", data)
+	}
+	return nil
+}
+
+// addresses returns an error for flags of the connection that cannot be.
+func (s *stream) addresses() error {
+	if (s.cert == "") != (s.key == "") {
+		return noregret.Errorf(noregret.Usage, "--nats-cert", "a client of NATS needs both --nats-cert and --nats-key")
+	}
+	for _, address := range s.servers {
+		if scheme, host, ok := strings.Cut(address, "://"); !ok || host == "" || scheme != "nats" && scheme != "tls" &&
+			scheme != "ws" && scheme != "wss" {
+			return noregret.Errorf(noregret.Usage, "--log", "an address without nats:// or tls:// and a host: want "+
+				"nats://HOST:PORT,...")
+		}
+	}
+	return nil
+}
+
+// check returns an error for flags of a command that works on a log, in a stream or a directory.
+func (s *stream) check(data string) error {
+	switch {
+	case !s.named() && s.connects():
+		return noregret.Errorf(noregret.Usage, "--log", "--nats-creds, --nats-ca, --nats-cert and --nats-key are for "+
+			"a log in NATS: they need --log")
+	case !s.named():
+		return s.oneKind(data, false)
+	}
+	if err := s.addresses(); err != nil {
+		return err
+	}
+	o := s.options(data)
+	if data == "" {
+		o.Dir = "." // a temporary one
+	} else if err := s.oneKind(data, true); err != nil {
+		return err
+	}
+	return o.Validate()
+}
