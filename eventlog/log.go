@@ -135,6 +135,9 @@ type Stats struct {
 	Groups  uint64 `json:"groups"`
 	// QueueBytes is the size of the waiting events.
 	QueueBytes int64 `json:"queue_bytes"`
+	// Largest is the largest payload of an event that fits into the log, in bytes: that of the
+	// options, or less where what the log is stored in takes less.
+	Largest int `json:"-"`
 	// Failed is the failure that ended appending (see [ErrFailed]), or "".
 	Failed string `json:"failed,omitempty"`
 }

@@ -442,6 +442,7 @@ func (s *Store) Stats() Stats {
 	defer s.mu.Unlock()
 	out := s.stats
 	out.First, out.Last, out.QueueBytes = s.base.position+1, s.last.position, int64(s.queued)
+	out.Largest = s.opts.MaxEventBytes
 	if n := len(s.snapshots); n > 0 {
 		out.Snapshot = s.snapshots[n-1]
 	}

@@ -152,7 +152,8 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log eventlog.Lo
 	s.writer = &writer{
 		log: log, recovery: &recovery{now: c.Now, grace: c.LogRetry}, live: s.live, policies: s.policies,
 		intake: s.intake, privacy: privacy, maxEvent: c.maxEvent(), noteTime: c.RequestTime,
-		now: c.Now, logger: c.Logger, refused: map[string]string{},
+		largest: log.Stats().Largest,
+		now:     c.Now, logger: c.Logger, refused: map[string]string{},
 		snapshots: &snapshotter{
 			log: log, every: c.SnapshotEvery, bytes: c.SnapshotBytes, retain: c.Retain, retainAll: c.RetainAll,
 			now: c.Now, logger: c.Logger,
@@ -168,6 +169,10 @@ func build(ctx context.Context, c Config, tokens *access.Tokens, log eventlog.Lo
 	s.live.lost = s.writer.lost
 	s.writer.latest = state.Time()
 	s.writer.leads.Store(c.Cluster == nil)
+	if n := s.writer.largest; n < mostEvent {
+		c.Logger.Warn("the log takes no larger events, and so no larger policies: max_payload of the NATS servers "+
+			"bounds them", "bytes", n, "largest", mostEvent)
+	}
 	if c.Cluster != nil {
 		s.node = newNode(&c, log, s.live, s.writer, signer)
 		s.writer.node = s.node

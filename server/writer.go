@@ -58,6 +58,7 @@ type writer struct {
 	privacy   *privacyHost
 	snapshots *snapshotter
 	maxEvent  int           // bytes of a command's events
+	largest   int           // bytes of an event that fits into the log
 	noteTime  time.Duration // how long an event of the audit trail may take
 	now       func() time.Time
 	logger    *slog.Logger
@@ -183,6 +184,22 @@ func (w *writer) checkSize(c *command) error {
 		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request",
 			"it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents, most)
 	}
+	for i := range c.events {
+		if err := w.checkEvent(&c.events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEvent returns an error for an event that does not fit into the log. To append it would be no
+// failure of the log, and look like one.
+func (w *writer) checkEvent(e *experiment.Event) error {
+	if n := len(e.Payload); n > w.largest {
+		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request",
+			"it becomes an event %s of %d bytes: want at most %d; on several nodes, max_payload of the NATS servers "+
+				"bounds it", e.Kind, n, w.largest)
+	}
 	return nil
 }
 
@@ -258,6 +275,9 @@ func (w *writer) grant() (added int) {
 // service then serves what it did.
 func (w *writer) complete(e experiment.Event) (experiment.Event, bool) {
 	done, err := w.live.state.Complete(e)
+	if err == nil {
+		err = w.checkEvent(&done)
+	}
 	name := experiment.Concerns(e.Payload)
 	why := ""
 	if err != nil {

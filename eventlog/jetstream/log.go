@@ -183,12 +183,16 @@ func (l *Log) writeMark() error {
 	return nil
 }
 
+// besidePayload is at least what an event has beside its payload.
+const besidePayload = 1 << 10
+
 // Stats implements [eventlog.Log]. Last is the last position that this node has seen.
 func (l *Log) Stats() eventlog.Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.stats
 	out.First, out.Last, out.QueueBytes = l.base.position+1, l.last.position, int64(l.queue.bytes)
+	out.Largest = min(l.events.MaxEventBytes, l.largest-besidePayload)
 	if n := len(l.snapshots); n > 0 {
 		out.Snapshot = l.snapshots[n-1]
 	}

@@ -400,6 +400,7 @@ func (l *Log) Stats() eventlog.Stats {
 	defer l.storage.mu.Unlock()
 	out := l.stats
 	out.First, out.Last, out.Failed = l.storage.base+1, l.last, l.cause
+	out.Largest = l.options.MaxEventBytes
 	if n := len(l.storage.snapshots); n > 0 {
 		out.Snapshot = l.storage.snapshots[n-1].Position
 	}
