@@ -19,13 +19,20 @@ const mostAhead = 2 * time.Second
 // errAhead is the error of a node that must not lead.
 var errAhead = errors.New("the last event is ahead of this node's clock")
 
+// errLeaseOver is the error of a node whose lease has ended before it could lead.
+var errLeaseOver = errors.New("the lease has ended meanwhile")
+
 // mostFences bounds the attempts to begin to lead while another node appends.
 const mostFences = 8
 
 // lead begins to lead: it appends the event that says so behind the last one. From then on nothing
 // is behind it that a node of an earlier term appends, since that node expects the log to end
-// before.
+// before. An append may take longer than the lease lasts, so the node looks at its lease before and
+// after each: without it, it would put out the one that leads now.
 func (w *writer) lead(term uint64) error {
+	if w.leads.Load() && w.term == term {
+		return nil // an earlier attempt, for whose end nobody has waited
+	}
 	for range mostFences {
 		if err := w.refusal(); err != nil {
 			return err
@@ -33,9 +40,16 @@ func (w *writer) lead(term uint64) error {
 		if err := w.catchUpWith(); err != nil {
 			return err
 		}
+		if !w.node.holds(term) {
+			return errLeaseOver
+		}
 		if off := time.Duration(w.latest - w.now().UnixNano()); off > mostAhead {
 			return noregret.Errorf(noregret.Internal, "clock", "%w, by %v: want at most %v; set the clocks of "+
 				"the nodes", errAhead, off.Round(time.Millisecond), mostAhead)
+		}
+		// Nothing that it looks at changes with the event that says that the node leads.
+		if err := w.privacy.takeOver(w.live.state); err != nil {
+			return err
 		}
 		e, err := w.node.leads(w.live.state, term, w.time())
 		if err != nil {
@@ -54,10 +68,9 @@ func (w *writer) lead(term uint64) error {
 		if _, err := w.fold(first, []experiment.Event{e}); err != nil {
 			return err
 		}
-		if err := w.privacy.takeOver(w.live.state); err != nil {
-			return err
+		if w.term = term; !w.node.claim(term) {
+			return errLeaseOver
 		}
-		w.leads.Store(true)
 		return nil
 	}
 	return noregret.Errorf(noregret.Internal, "log", "%w", eventlog.ErrFenced)

@@ -123,7 +123,32 @@ func (n *node) ask(ctx context.Context, asked time.Time) {
 	n.note(asked, tenure)
 }
 
-// lead begins to lead. If it cannot, it goes on following, and asks again later.
+// holds reports whether the lease is this node's, in a term, by its last answer.
+func (n *node) holds(term uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.held(term)
+}
+
+// held is holds. The caller holds mu.
+func (n *node) held(term uint64) bool {
+	return n.tenure.Held && n.tenure.Term == term && n.now().Sub(n.at) < n.Lasts
+}
+
+// claim makes the writer append if the lease is still this node's. Who loses the lease changes
+// tenure first and then the writer, so that the two agree.
+func (n *node) claim(term uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.held(term) {
+		return false
+	}
+	n.writer.leads.Store(true)
+	return true
+}
+
+// lead begins to lead. If it cannot, it goes on following, lets another node lead, and asks again
+// later. If the log is slow, the writer goes on with it.
 func (n *node) lead(ctx context.Context, term uint64) {
 	n.tail.end()
 	n.tail, n.term = nil, term
@@ -135,17 +160,29 @@ func (n *node) lead(ctx context.Context, term uint64) {
 		}
 		return
 	}
-	n.logger.Error("this node cannot lead", "term", term, "error", err)
-	if errors.Is(err, errAhead) {
-		n.wait = n.now().Add(n.Lasts)
-		n.release(ctx)
+	if ctx.Err() != nil {
+		n.logger.Warn("this node does not lead yet: the log is slow", "term", term, "error", err)
+		return
 	}
+	n.logger.Error("this node cannot lead", "term", term, "error", err)
+	if n.writer.refusal() != nil || errors.Is(err, errLeaseOver) {
+		return // the next look ends it
+	}
+	n.wait = n.now().Add(n.Lasts)
+	n.release(ctx)
 }
 
 // resign ends the lead, if there is one, so that another node leads.
 func (n *node) resign(ctx context.Context) {
-	if n.writer.leads.Swap(false) {
+	n.mu.Lock()
+	held := n.tenure.Held
+	n.tenure.Held = false // before the writer: see claim
+	n.mu.Unlock()
+	leads := n.writer.leads.Swap(false)
+	if leads {
 		n.logger.Warn("this node leads no longer", "term", n.term)
+	}
+	if leads || held {
 		n.release(ctx)
 	}
 }

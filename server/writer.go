@@ -66,6 +66,7 @@ type writer struct {
 	node      *node             // nil for a service that is alone
 	digests   *comparison       // of a node
 	leads     atomic.Bool       // only then it appends: always, if it is alone
+	term      uint64            // with which it leads, or has led
 	latest    int64             // the time of the last event applied
 
 	queue      chan *command
