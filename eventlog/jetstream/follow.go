@@ -12,7 +12,7 @@ import (
 	"github.com/noregret/noregret/eventlog"
 )
 
-// inspectEvery is how many looks for messages come between two looks at the stream itself.
+// inspectEvery is how many polls for messages come between two looks at the stream itself.
 const inspectEvery = 8
 
 // hint is the newest message that a writer has told of.
@@ -40,7 +40,9 @@ func (h *hinted) hear(m *nats.Msg) {
 func (l *Log) followStream() {
 	// A replica may have a message a little later than its writer tells of it: so many looks.
 	const quick = 20
-	for n, soon := 1, 0; l.life.Err() == nil; n++ {
+	poll, renew := l.untilPoll()
+	defer func() { renew() }()
+	for n, soon := 0, 0; l.life.Err() == nil; {
 		l.mu.Lock()
 		failed, changed, last := l.cause != nil, l.changed, l.last.sequence
 		l.mu.Unlock()
@@ -52,8 +54,13 @@ func (l *Log) followStream() {
 			continue
 		}
 		if told := l.hint.sequence.Load(); told <= last || soon >= quick {
+			// What this node has appended itself, it is told of, too: that is no reason to look.
 			soon = 0
-			l.idle(l.o.Poll)
+			select {
+			case <-l.hint.told:
+				continue
+			case <-poll.Done():
+			}
 		} else if soon++; soon > 1 {
 			pause(l.life, time.Duration(soon)*time.Millisecond)
 		}
@@ -61,20 +68,19 @@ func (l *Log) followStream() {
 			_ = l.fail(err)
 			continue
 		}
-		if n%inspectEvery == 0 {
-			l.glance()
+		if poll.Err() != nil { // also where it is told of messages all the time
+			renew()
+			poll, renew = l.untilPoll()
+			if n++; n%inspectEvery == 0 {
+				l.glance()
+			}
 		}
 	}
 }
 
-// idle waits for a hint.
-func (l *Log) idle(d time.Duration) {
-	wait, cancel := context.WithTimeout(l.life, d)
-	defer cancel()
-	select {
-	case <-l.hint.told:
-	case <-wait.Done():
-	}
+// untilPoll returns a context that ends when it is time for the next poll.
+func (l *Log) untilPoll() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(l.life, l.o.Poll)
 }
 
 // serious reports whether an error ends the log's work.

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -148,5 +149,58 @@ func TestSlowestNode(t *testing.T) {
 	}
 	if next != 21 {
 		t.Errorf("it ends before %d", next)
+	}
+}
+
+// TestLargeSnapshot checks that a node gets a snapshot from the bucket that takes several requests,
+// beside another one there.
+func TestLargeSnapshot(t *testing.T) {
+	h := newHost(t)
+	a := openLog(t, h.options(t, "log"))
+	fill(t, a, 0, 20)
+	state := make([]byte, 2*fetchSize+fetchSize/3)
+	for i := range state {
+		state[i] = byte(i ^ i>>9 ^ i>>17)
+	}
+	for _, at := range []uint64{10, 20} {
+		if err := a.SaveSnapshot(t.Context(), at, state[at:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := openLog(t, h.options(t, "log"))
+	if s, err := late.LatestSnapshot(t.Context()); err != nil || s.Position != 20 || !bytes.Equal(s.State, state[20:]) {
+		t.Errorf("the snapshot of %d has %d bytes: %v", s.Position, len(s.State), err)
+	}
+}
+
+// TestReadBehindRecent checks that a reader goes on from a message that was in memory when it began
+// with it, and was dropped from there meanwhile.
+func TestReadBehindRecent(t *testing.T) {
+	l := openLog(t, newHost(t).options(t, "log"))
+	event := func(n uint64) eventlog.Event { return eventlog.Event{Kind: "a", Payload: make([]byte, 1<<19+n)} }
+	var last uint64
+	grow := func() {
+		t.Helper()
+		if _, n, err := l.Append(t.Context(), event(last+1), event(last+2)); err != nil || n != last+2 {
+			t.Fatalf("position %d: %v", n, err)
+		}
+		last += 2
+	}
+	for range recentBytes>>20 + 2 {
+		grow()
+	}
+	l.mu.Lock()
+	c := &cursor{next: l.recent[0].first}
+	l.mu.Unlock()
+	if _, err := l.at(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	grow()
+	for c.next++; c.next <= last; c.next++ {
+		if m, err := l.at(t.Context(), c); err != nil || m.first > c.next || m.last() < c.next {
+			t.Fatalf("position %d is in %+v: %v", c.next, m, err)
+		} else if !same(m.events[c.next-m.first], event(c.next)) {
+			t.Fatalf("position %d has %d bytes", c.next, len(m.events[c.next-m.first].Payload))
+		}
 	}
 }

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -96,14 +97,59 @@ func (l *Log) copyTime(size int64) time.Duration {
 	return 10*l.o.Timeout + time.Duration(size>>20)*time.Second
 }
 
-// fetchObject copies a snapshot from the bucket, which checks its bytes.
+// fetchObject copies a snapshot from the bucket and checks its bytes. It reads them as the log's
+// messages are read: a consumer, which the bucket's own method makes, may begin on a server that is
+// about to copy the bucket itself, and then stands still for long.
 func (l *Log) fetchObject(ctx context.Context, bucket js.ObjectStore, position uint64, to io.Writer) error {
-	o, err := bucket.Get(ctx, objectName(position))
-	if err != nil {
+	var info *js.ObjectInfo
+	if err := l.insist(ctx, func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
+		defer cancel()
+		info, err = bucket.GetInfo(ctx, objectName(position))
+		return err
+	}); err != nil {
 		return err
 	}
-	_, err = io.Copy(to, o)
-	return errors.Join(err, o.Close())
+	sum := sha256.New()
+	which := map[string]any{
+		"next_by_subj": "$O." + info.Bucket + ".C." + info.NUID, "batch": fetchMost, "max_bytes": fetchSize,
+	}
+	for chunks, next := uint32(0), uint64(1); chunks < info.Chunks; {
+		which["seq"] = next
+		var raws []raw
+		if err := l.insist(ctx, func() (err error) {
+			raws, err = l.wire.direct(ctx, "OBJ_"+info.Bucket, which)
+			if err == nil && len(raws) == 0 { // a replica that is behind
+				err = js.ErrObjectNotFound
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, r := range raws {
+			if _, err := io.MultiWriter(to, sum).Write(r.data); err != nil {
+				return err
+			}
+			chunks, next = chunks+1, r.sequence+1
+		}
+	}
+	if got := js.GetObjectDigestValue(sum); got != info.Digest {
+		return l.damaged("the snapshot %s of the bucket has the digest %s: want %s", objectName(position), got,
+			info.Digest)
+	}
+	return nil
+}
+
+// insist makes attempts until one succeeds, for as long as the patience lasts.
+func (l *Log) insist(ctx context.Context, attempt func() error) error {
+	t := l.tries(ctx)
+	defer t.stop()
+	for {
+		err := attempt()
+		if err == nil || !t.again() {
+			return err
+		}
+	}
 }
 
 // download copies the newest snapshot that the bucket has to this node, if it has none from which
@@ -118,8 +164,13 @@ func (l *Log) download(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectTime)
 	defer cancel()
-	bucket, err := l.objects(ctx)
-	if err != nil {
+	var bucket js.ObjectStore
+	if err := l.insist(ctx, func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
+		defer cancel()
+		bucket, err = l.objects(ctx)
+		return err
+	}); err != nil {
 		return err
 	}
 	for _, p := range slices.Backward(list.Positions) {

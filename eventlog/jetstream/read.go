@@ -153,7 +153,7 @@ func (l *Log) load(ctx context.Context, c *cursor) error {
 			}
 			return 1
 		})
-		c.ahead = l.recent[i : i+1 : i+1]
+		c.ahead = []*message{l.recent[i]} // apply overwrites the slice's elements
 		l.mu.Unlock()
 		return nil
 	}

@@ -48,7 +48,8 @@ func dial(ctx context.Context, o Options) (*wire, error) {
 	connect := append([]nats.Option{
 		nats.Name("noregret"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond),
 		nats.PingInterval(500 * time.Millisecond), nats.MaxPingsOutstanding(2), nats.Timeout(500 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // what was not sent is sent again by us, or not at all
+		nats.ReconnectBufSize(-1),        // what was not sent is sent again by us, or not at all
+		nats.SyncQueueLen(2 * fetchMost), // of each fetch; the default takes 512 KiB
 	}, o.Connect...)
 	for {
 		conn, err := nats.Connect(strings.Join(o.Servers, ","), connect...)
@@ -123,8 +124,13 @@ type raw struct {
 
 // fetch asks one of the replicas for the messages from a sequence number on. It may lack some that
 // others have.
-func (w *wire) fetch(ctx context.Context, from uint64, most int) (out []raw, err error) {
-	request, err := json.Marshal(map[string]any{"seq": from, "batch": min(most, fetchMost), "max_bytes": fetchSize})
+func (w *wire) fetch(ctx context.Context, from uint64, most int) ([]raw, error) {
+	return w.direct(ctx, w.stream, map[string]any{"seq": from, "batch": min(most, fetchMost), "max_bytes": fetchSize})
+}
+
+// direct asks one of the replicas of a stream for messages.
+func (w *wire) direct(ctx context.Context, stream string, which map[string]any) (out []raw, err error) {
+	request, err := json.Marshal(which)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +139,7 @@ func (w *wire) fetch(ctx context.Context, from uint64, most int) (out []raw, err
 		return nil, err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := w.conn.PublishRequest(api+"DIRECT.GET."+w.stream, sub.Subject, request); err != nil {
+	if err := w.conn.PublishRequest(api+"DIRECT.GET."+stream, sub.Subject, request); err != nil {
 		return nil, err
 	}
 	for {
