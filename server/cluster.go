@@ -22,7 +22,8 @@ type Cluster struct {
 	Every, Lasts time.Duration
 	// Grace is how long ago a node may have been at the end of the log to count as ready, above 0.
 	Grace time.Duration
-	// Transport sends requests to the node that leads. Nil means [http.DefaultTransport].
+	// Transport sends requests to the node that leads. Nil means one like [http.DefaultTransport]
+	// that keeps more connections: the other node is one host.
 	Transport http.RoundTripper
 
 	knows, raise int           // versions of the rules, of tests

@@ -96,7 +96,7 @@ func (n *node) pass(w http.ResponseWriter, r *http.Request, p *access.Principal,
 			}
 			h.Set(web.RequestID, w.Header().Get(web.RequestID))
 		},
-		Transport: n.Transport,
+		Transport: n.transport,
 		ModifyResponse: func(answer *http.Response) error {
 			position, err := strconv.ParseUint(answer.Header.Get(positionHeader), 10, 64)
 			answer.Header.Del(positionHeader)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,10 @@ type node struct {
 	now    func() time.Time
 	logger *slog.Logger
 
+	// transport passes requests on, and disconnect, if it is there, closes what it keeps.
+	transport  http.RoundTripper
+	disconnect func()
+
 	// led is called when the node has begun to lead.
 	led func()
 
@@ -44,6 +49,10 @@ type node struct {
 	last   uint64 // the latest position that the log is known to have
 }
 
+// keptConnections is how many idle connections to the node that leads a node keeps: one for each
+// request that it passes on at a time. Those beyond two would be made for one request otherwise.
+const keptConnections = 256
+
 // errFollows is the error of what only the node that leads does.
 var errFollows = errors.New("this node does not lead: another one takes what is stored; try again")
 
@@ -54,6 +63,12 @@ var errNoLeader = errors.New("no node is known to lead at present; try again")
 func newNode(c *Config, log eventlog.Log, live *liveState, w *writer, signer *policy.Signer) *node {
 	n := &node{
 		Cluster: c.Cluster, log: log, live: live, writer: w, signer: signer, now: c.Now, logger: c.Logger,
+	}
+	n.transport = c.Cluster.Transport
+	if usual, ok := http.DefaultTransport.(*http.Transport); n.transport == nil && ok {
+		own := usual.Clone()
+		own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, keptConnections
+		n.transport, n.disconnect = own, own.CloseIdleConnections
 	}
 	n.behind.since = c.Now()
 	n.protocol = max(protocol, n.knows)
@@ -209,6 +224,9 @@ func (n *node) end(ctx context.Context) {
 	n.resign(ctx)
 	n.tail.end()
 	n.tail = nil
+	if n.disconnect != nil {
+		n.disconnect()
+	}
 }
 
 // leader returns the address of the node that leads, "" if none is known to.
