@@ -196,6 +196,10 @@ load: ## measure the service on this machine: decisions against bare handlers, d
 	NOREGRET_LOAD_COMMAND=$(COMMAND) $(GO) test -timeout 30m -run '^$$' -bench 'Load' -benchtime 1x -v ./server
 	$(GO) test -run '^$$' -bench 'LocalDecide' -benchmem ./client
 
+.PHONY: bench-cluster
+bench-cluster: ## measure three nodes of serve --cluster beside one on its own log, and how an empty node catches up
+	$(GO) test -timeout 30m -run '^$$' -bench 'Cluster' -benchtime 1x -v ./server
+
 .PHONY: recovery
 recovery: ## measure how long the service takes to be ready after a crash, with 5 and 20 million items
 	$(GO) test -timeout 60m -run '^$$' -bench 'Recovery' -benchtime 1x -v ./server
