@@ -182,6 +182,11 @@ same-bytes: build ## train on arm64 under qemu-aarch64 and compare the model fil
 crash: ## kill the service 110 times under load, and 240 times by disk errors and crash clones
 	NOREGRET_FULL=1 $(GO) test -count=1 -timeout 30m -run 'TestCrash' -v ./server
 
+ROUNDS ?= 25
+.PHONY: cluster-faults
+cluster-faults: ## break three nodes and three servers of NATS under load, in every way that is possible here; a table (ROUNDS=25 of each; an hour)
+	cd lab && CGO_ENABLED=0 $(GO) run ./cmd/noregret-lab faults --rounds $(ROUNDS)
+
 .PHONY: archive
 archive: ## write the next data directory that later versions must open, into server/testdata/archive
 	$(GO) test -count=1 -run 'TestArchives$$' -v ./server -write-archive

@@ -21,6 +21,7 @@ import (
 	"github.com/noregret/noregret/lab/internal/contexts"
 	"github.com/noregret/noregret/lab/internal/cost"
 	"github.com/noregret/noregret/lab/internal/edges"
+	"github.com/noregret/noregret/lab/internal/faults"
 	"github.com/noregret/noregret/lab/internal/figures"
 	"github.com/noregret/noregret/lab/internal/measure"
 	"github.com/noregret/noregret/lab/internal/obd"
@@ -49,7 +50,7 @@ The pages in lab/docs show the results. Results do not depend on the number of c
 			simulate(a), cost.Command(),
 		}},
 		command.Group{ID: "service", Title: "The decision service:", Commands: []*cobra.Command{
-			validity.Command(), catastrophe.Command(), edges.Command(),
+			validity.Command(), catastrophe.Command(), edges.Command(), faults.Command(),
 		}},
 		command.Group{ID: "papers", Title: "Published tables:", Commands: slices.Concat(
 			reproduce.Commands(), tables.Commands(), figures.Commands(),

@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+)
+
+// fault is something that is brought about and ended, while clients send feedback.
+type fault struct {
+	name, about string
+	spaces      bool // it needs network namespaces
+	run         func(ctx context.Context, c *cluster, l *load) error
+}
+
+// faults are all faults, in the order in which they are tried.
+func faults() []fault {
+	return []fault{
+		{"kill-node", "kill -9 of the node that leads", false, killNode(true)},
+		{"kill-follower", "kill -9 of a node that follows", false, killNode(false)},
+		{"kill-server", "kill -9 of the server that leads the stream", false, killServer(true)},
+		{"kill-replica", "kill -9 of another server", false, killServer(false)},
+		{"kill-servers", "kill -9 of all servers at once", false, killAll(func(m *machine) []*process {
+			return []*process{m.server}
+		})},
+		{"kill-all", "kill -9 of all servers and nodes at once", false, killAll((*machine).processes)},
+		{"stall-node", "SIGSTOP of the node that leads, until another one does: two leaders", false, stallNode},
+		{"stall-server", "SIGSTOP of the server that leads the stream, until another one does", false, stallServer},
+	}
+}
+
+// other returns a machine that is not the one.
+func other(i int) int { return (i + 1) % 3 }
+
+// killNode kills a node and starts it again.
+func killNode(leader bool) func(context.Context, *cluster, *load) error {
+	return func(ctx context.Context, c *cluster, l *load) error {
+		i, err := c.leads(ctx)
+		if err != nil {
+			return err
+		}
+		if !leader {
+			i = other(i)
+		}
+		n := c.machines[i].node
+		n.kill()
+		if err := l.flows(ctx); err != nil {
+			return err
+		}
+		if err := n.start(); err != nil {
+			return err
+		}
+		return c.ready(ctx, i)
+	}
+}
+
+// killServer kills a server and starts it again.
+func killServer(leader bool) func(context.Context, *cluster, *load) error {
+	return func(ctx context.Context, c *cluster, l *load) error {
+		i, err := c.streams(ctx)
+		if err != nil {
+			return err
+		}
+		if !leader {
+			i = other(i)
+		}
+		m := c.machines[i]
+		m.server.kill()
+		if err := l.flows(ctx); err != nil {
+			return err
+		}
+		if err := m.server.start(); err != nil {
+			return err
+		}
+		return c.healthy(ctx, m)
+	}
+}
+
+// killAll kills some processes of all machines, and starts them again.
+func killAll(of func(*machine) []*process) func(context.Context, *cluster, *load) error {
+	return func(ctx context.Context, c *cluster, _ *load) error {
+		for _, m := range c.machines {
+			for _, p := range of(m) {
+				p.kill()
+			}
+		}
+		for _, m := range c.machines {
+			for _, p := range of(m) {
+				if err := p.start(); err != nil {
+					return err
+				}
+			}
+		}
+		for i, m := range c.machines {
+			if err := c.healthy(ctx, m); err != nil {
+				return err
+			}
+			if err := c.ready(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// stallNode stops the node that leads until another one does, and lets it go on: for a moment both
+// believe that they lead.
+func stallNode(ctx context.Context, c *cluster, l *load) error {
+	i, err := c.leads(ctx)
+	if err != nil {
+		return err
+	}
+	n := c.machines[i].node
+	if err := n.pause(); err != nil {
+		return err
+	}
+	if err := until(ctx, "another node leads", func() error {
+		if now, err := c.leads(ctx); err != nil || now == i {
+			return fmt.Errorf("node %d, %w", now, err)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := l.flows(ctx); err != nil {
+		return err
+	}
+	return n.resume()
+}
+
+// stallServer does the same to the server that leads the stream.
+func stallServer(ctx context.Context, c *cluster, l *load) error {
+	i, err := c.streams(ctx)
+	if err != nil {
+		return err
+	}
+	s := c.machines[i].server
+	if err := s.pause(); err != nil {
+		return err
+	}
+	if err := l.flows(ctx); err != nil {
+		return err
+	}
+	return s.resume()
+}

@@ -1,0 +1,76 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/noregret/noregret"
+)
+
+// programs are the files of the programs that the machines run.
+type programs struct{ server, node string }
+
+// build compiles the programs with the go command: the server that the module of the laboratory
+// pins, and the command noregret as it is.
+func build(ctx context.Context, dir string) (p programs, err error) {
+	p = programs{server: filepath.Join(dir, "nats-server"), node: filepath.Join(dir, "noregret")}
+	run := func(in string, args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir = in
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+		out, err := cmd.Output()
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, e.Stderr)
+		}
+		return strings.TrimSpace(string(out)), err
+	}
+	lab, err := run("", "list", "-m", "-f", "{{.Dir}}", "github.com/noregret/noregret/lab")
+	if err == nil {
+		_, err = run(lab, "build", "-o", p.server, "github.com/nats-io/nats-server/v2")
+	}
+	if err == nil {
+		_, err = run(filepath.Dir(lab), "build", "-o", p.node, "./cmd/noregret")
+	}
+	if err != nil {
+		err = noregret.Errorf(noregret.Internal, "programs", "%w", err)
+	}
+	return p, err
+}
+
+// process is a program of a machine.
+type process struct {
+	name string
+	args []string
+	log  string // the file of what it prints
+	cmd  *exec.Cmd
+}
+
+// start starts the process.
+func (p *process) start() error {
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the process has its own descriptor
+	cmd := exec.Command(p.args[0], p.args[1:]...)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, endsWithUs()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	p.cmd = cmd
+	return nil
+}
+
+// kill ends the process as kill -9 does, if it runs.
+func (p *process) kill() {
+	if p.cmd != nil {
+		_ = p.cmd.Process.Kill() // it may have ended
+		_ = p.cmd.Wait()         // says that it was killed
+		p.cmd = nil
+	}
+}
