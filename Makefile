@@ -221,6 +221,10 @@ ofrep-js: ## run the public OFREP provider of the JS SDK against the service (ne
 js: ## test the JavaScript client: the vectors of policy.md, its types, both OpenFeature providers against the service
 	bash js/test.sh
 
+.PHONY: python
+python: ## test the Python client: the vectors of policy.md, and calls and sums against services that are killed
+	bash python/test.sh
+
 .PHONY: lighthouse
 lighthouse: ## measure the dashboard with Lighthouse; every page must have 100 except for performance (needs node, the npm registry and Chromium)
 	bash server/lighthouse.sh
