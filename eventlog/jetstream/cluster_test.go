@@ -214,6 +214,7 @@ func TestCluster(t *testing.T) {
 	t.Run("ServersDie", c.serversDie)
 	t.Run("Stalls", c.stalls)
 	t.Run("DamagedReplica", c.damagedReplica)
+	t.Run("Verifies", c.verifies)
 	t.Run("NoMajority", c.noMajority)
 }
 

@@ -104,14 +104,8 @@ func (l *Log) open(ctx context.Context) (err error) {
 	if err := l.suits(); err != nil {
 		return err
 	}
-	for {
-		err := l.find(ctx)
-		if err == nil {
-			break
-		}
-		if noregret.CodeOf(err) != noregret.Internal || !wait.again() {
-			return err
-		}
+	if err := l.await(ctx, wait); err != nil {
+		return err
 	}
 	if l.begins > 0 {
 		if err := l.beginAfter(ctx); err != nil {
@@ -125,6 +119,16 @@ func (l *Log) open(ctx context.Context) (err error) {
 		return err
 	}
 	return l.findSnapshots(ctx)
+}
+
+// await finds the stream and the bucket of the nodes as soon as the servers answer.
+func (l *Log) await(ctx context.Context, wait *tries) error {
+	for {
+		err := l.find(ctx)
+		if err == nil || noregret.CodeOf(err) != noregret.Internal || !wait.again() {
+			return err
+		}
+	}
 }
 
 // nodeName returns the name of the node with a directory, which it gets at first.
@@ -282,7 +286,8 @@ func (l *Log) findEnds(ctx context.Context) error {
 	defer t.stop()
 	for {
 		err := l.readEnds(ctx)
-		if err == nil || !t.again() {
+		other := l.marks != nil && l.seen.created != l.created // which no look changes
+		if err == nil || other || !t.again() {
 			return err
 		}
 	}

@@ -35,23 +35,40 @@ func newLogCommand(a *command.App) *cobra.Command {
 	}, newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a))
 }
 
-// source is where export and replay get their events: a data directory, a stream, or a running
-// service.
-type source struct {
-	remote
+// place is where a log is: in a data directory, or in a stream.
+type place struct {
 	stream
 	data  string
 	flags *pflag.FlagSet
+}
+
+// addTo declares the flags.
+func (p *place) addTo(f *pflag.FlagSet) {
+	f.StringVar(&p.data, "data", "data",
+		"the data directory of a service that is not running; with --log of a node, whose mark is compared")
+	p.stream.addTo(f)
+	p.flags = f
+}
+
+// node is the data directory, "" if the log is in a stream and no directory is given.
+func (p *place) node() string {
+	if p.named() && !p.flags.Changed("data") {
+		return ""
+	}
+	return p.data
+}
+
+// source is where export and replay get their events: a log, or a running service.
+type source struct {
+	remote
+	place
 }
 
 // AddFlags declares the flags.
 func (s *source) AddFlags(f *pflag.FlagSet) {
 	s.remote.AddFlags(f)
 	f.Lookup("server").Usage = "URL of a running service to ask, instead of --data"
-	f.StringVar(&s.data, "data", "data",
-		"the data directory of a service that is not running; with --log of a node, whose mark is compared")
-	s.stream.addTo(f)
-	s.flags = f
+	s.place.addTo(f)
 }
 
 // Validate returns an error for flags that do not go together.
@@ -62,15 +79,7 @@ func (s *source) Validate() error {
 	if s.live() {
 		return nil
 	}
-	return s.stream.check(s.dir())
-}
-
-// dir is the data directory, "" if the log is in a stream and none is given.
-func (s *source) dir() string {
-	if s.named() && !s.flags.Changed("data") {
-		return ""
-	}
-	return s.data
+	return s.check(s.node())
 }
 
 // live reports whether to ask the service.
@@ -81,7 +90,7 @@ func (s *source) live() bool { return s.url != "" }
 // and from position from on.
 func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64) ([]string, error) {
 	var names []string
-	if dir := s.dir(); dir != "" {
+	if dir := s.node(); dir != "" {
 		var err error
 		if names, err = server.PrivateNames(dir); err != nil {
 			return nil, err
@@ -98,25 +107,28 @@ func (s *source) privateNames(ctx context.Context, log eventlog.Log, from uint64
 
 // open opens the log of the data directory, which must exist, or that in the stream, and closes it
 // after use. It tells of snapshots that are skipped.
-func (s *source) open(ctx context.Context, a *command.App, use func(log eventlog.Log) error) error {
-	log, err := s.reader(ctx, a)
+func (p *place) open(ctx context.Context, a *command.App, use func(log eventlog.Log) error) error {
+	log, err := p.reader(ctx, a)
 	if err != nil {
 		return err
 	}
 	return errors.Join(use(log), log.Close())
 }
 
-func (s *source) reader(ctx context.Context, a *command.App) (eventlog.Log, error) {
-	if s.named() {
-		log, err := jetstream.OpenReadOnly(ctx, s.options(s.dir()), logOptions(a))
+func (p *place) reader(ctx context.Context, a *command.App) (eventlog.Log, error) {
+	dir := server.LogDir(p.data)
+	if p.named() {
+		dir = p.dir(p.data)
+	}
+	if _, err := os.Stat(dir); err != nil && p.node() != "" {
+		return nil, noregret.Errorf(noregret.NotFound, dir, "no log here: want the data directory of a service")
+	}
+	if p.named() {
+		log, err := jetstream.OpenReadOnly(ctx, p.options(p.node()), logOptions(a))
 		if err != nil {
 			return nil, err
 		}
 		return log, nil
-	}
-	dir := server.LogDir(s.data)
-	if _, err := os.Stat(dir); err != nil {
-		return nil, noregret.Errorf(noregret.NotFound, dir, "no log here: want the data directory of a service")
 	}
 	log, err := eventlog.Open(nil, dir, logOptions(a))
 	if err != nil {

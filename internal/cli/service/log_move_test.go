@@ -16,6 +16,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/internal/cli/clitest"
 	"github.com/noregret/noregret/server"
 )
 
@@ -188,5 +189,52 @@ func TestImportAgain(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", to, got, want)
 			}
 		}
+	}
+}
+
+// TestVerifyStream verifies a stream, also against the directory of a node that has seen another
+// one.
+func TestVerifyStream(t *testing.T) {
+	t.Chdir(t.TempDir())
+	nats := startNATS(t)
+	usedService(t, "data", 1000*time.Hour)
+	logCommand(t, "export --data data -o events.jsonl")
+	stream := func(name string) string { return fmt.Sprintf("--log %s --stream-replicas 1 --stream %s", nats, name) }
+	logCommand(t, "import events.jsonl --data node %s", stream("a"))
+	last := digest(t, "--data data").Position
+	for _, args := range []string{"", " --data node"} {
+		got := logCommand(t, "verify %s", stream("a")+args)
+		if !strings.Contains(got, fmt.Sprintf("1 to %d\n", last)) || !strings.HasSuffix(got,
+			"all copies are sound and the same\n") {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := logCommand(t, "verify --json %s", stream("a")); !strings.Contains(got, `"findings": []`) {
+		t.Errorf("%q", got)
+	}
+	logCommand(t, "import events.jsonl --data other %s", stream("b"))
+	args := strings.Fields("log verify --data node " + stream("b"))
+	if status, out, stderr := cmds.Try(t.Context(), args...); status != 3 || !strings.Contains(stderr,
+		"it was created at") || !strings.Contains(out, "all copies are sound") {
+		t.Errorf("status %d, %s%s", status, out, stderr)
+	}
+}
+
+// TestStreamRefuses checks the flags of the commands on a stream.
+func TestStreamRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cmds.Refused(t,
+		clitest.Refusal{"log export --log nats://h:1 --server http://h:2", "--log: and --server exclude each other"},
+		clitest.Refusal{"log verify --nats-creds c", "--log: --nats-creds, --nats-ca"},
+		clitest.Refusal{"log import f --log h:1", "--log: an address without nats://"},
+		clitest.Refusal{"log replay --log nats://h:1 --stream a.b", "jetstream.Options: Stream is \"a.b\""},
+		clitest.Refusal{"log verify --log nats://h:1 --nats-key k", "--nats-cert: a client of NATS needs both"},
+	)
+	args := strings.Fields("log export --log nats://127.0.0.1:1 --data nowhere")
+	if status, _, stderr := cmds.Try(t.Context(), args...); status != 3 || !strings.Contains(stderr, "no log here") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	if _, err := os.Stat("nowhere"); err == nil {
+		t.Error("it makes the directory")
 	}
 }

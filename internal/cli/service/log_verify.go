@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/eventlog/jetstream"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/legible"
@@ -20,7 +22,7 @@ import (
 // verifyOptions are the flags of "noregret log verify".
 type verifyOptions struct {
 	command.Output
-	data string
+	place
 }
 
 // newVerifyCommand makes "noregret log verify".
@@ -31,20 +33,33 @@ func newVerifyCommand(a *command.App) *cobra.Command {
 		Long: `Read the whole log and report all damage. The command checks every event's
 checksum, position and link to the previous event, both ends, and every snapshot. It changes
 nothing. A log that is damaged, or lacks the file that records what was acknowledged, is bad input
-(exit status 3); the report names the first damaged position.`,
-		Example: "  noregret log verify --data data",
-		Args:    command.NoArgs,
-	}, &verifyOptions{data: "data"})
+(exit status 3); the report names the first damaged position.
+
+With --log the copy of the stream that each NATS server has is read and compared with the others,
+while nodes run, and what is missing or was changed is named with its server. To be asked for its
+own copy a server is made the leader of the stream: writers wait for a second or two each time. A
+copy that cannot be looked at is a failure (exit status 1). With --data the mark and the snapshots
+of a node that does not run are compared with the stream, too.`,
+		Example: `  noregret log verify --data data
+  noregret log verify --log nats://n0:4222,nats://n1:4222,nats://n2:4222`,
+		Args: command.NoArgs,
+	}, &verifyOptions{})
 }
 
 // AddFlags implements [command.Options].
 func (o *verifyOptions) AddFlags(f *pflag.FlagSet) {
 	o.Output.AddFlags(f)
-	f.StringVar(&o.data, "data", o.data, "the service's data directory")
+	o.place.addTo(f)
 }
+
+// Validate implements [command.Options].
+func (o *verifyOptions) Validate() error { return o.check(o.node()) }
 
 // Run implements [command.Options].
 func (o *verifyOptions) Run(ctx context.Context, a *command.App, _ []string) error {
+	if o.named() {
+		return o.verifyStream(ctx, a)
+	}
 	r, err := eventlog.Check(ctx, vfs.Default, server.LogDir(o.data))
 	if err != nil {
 		return err
@@ -58,6 +73,54 @@ func (o *verifyOptions) Run(ctx context.Context, a *command.App, _ []string) err
 		return err
 	}
 	return r.Err()
+}
+
+// verifyStream verifies all copies of a stream, and a node's directory if it is given.
+func (o *verifyOptions) verifyStream(ctx context.Context, a *command.App) error {
+	r, err := jetstream.Verify(ctx, o.options(""))
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		err = show.JSON(a.Stdout, r)
+	} else {
+		err = writeCopies(a.Stdout, r)
+	}
+	if err != nil || o.node() == "" {
+		return errors.Join(err, r.Err())
+	}
+	err = o.place.open(ctx, a, func(log eventlog.Log) error {
+		_, err := log.LatestSnapshot(ctx)
+		return err
+	})
+	return errors.Join(r.Err(), err)
+}
+
+// writeCopies prints what was found in the copies of a stream.
+func writeCopies(w io.Writer, r *jetstream.Report) error {
+	pairs := []string{
+		"events", fmt.Sprintf("%d to %d", r.First, r.Last), "messages", strconv.FormatUint(r.Messages, 10),
+	}
+	for _, p := range r.Replicas {
+		state := fmt.Sprintf("%d of %d messages are whole", p.Messages, r.Messages)
+		if p.Unasked != "" {
+			state = "not looked at: " + p.Unasked
+		}
+		pairs = append(pairs, "copy of "+p.Server, legible.Text(state))
+	}
+	if err := show.KeyValues(w, pairs...); err != nil {
+		return err
+	}
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintf(w, "damage: %s\n", legible.Text(f.String())); err != nil {
+			return err
+		}
+	}
+	if r.Err() == nil {
+		_, err := fmt.Fprintln(w, "all copies are sound and the same")
+		return err
+	}
+	return nil
 }
 
 // writeCheck prints the report as text.
