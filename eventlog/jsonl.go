@@ -77,10 +77,7 @@ type line struct {
 	Base64   *string         `json:"base64"`
 }
 
-const (
-	maxLine     = maxPayload/3*4 + 1024
-	importBatch = 256 << 10 // bytes appended at once
-)
+const maxLine = maxPayload/3*4 + 1024
 
 // Import appends the events of an export to a log and returns the number of events appended. Each
 // event keeps its position: an export that begins at 1 needs an empty log, or one that has its
@@ -89,59 +86,41 @@ const (
 // error names file and line (name is the name of the file); the events before it are in the log.
 func Import(ctx context.Context, log Log, name string, r io.Reader) (n uint64, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
-	end := log.Stats().Last
-	next := uint64(0) // position of the next line, 0 before the first
-	var batch []Event
-	size := 0
+	to := newCopier(log)
+	place := func(number int) string { return fmt.Sprintf("%s:%d", name, number) }
+	// flush appends the lines before one that was read.
 	flush := func(number int) error {
-		if len(batch) == 0 {
-			return nil
-		}
-		first := next - uint64(len(batch))
-		err := log.AppendAt(ctx, first, batch...)
+		first := number - len(to.batch)
+		err := to.flush(ctx)
 		if errors.Is(err, ErrFenced) {
-			return noregret.BadInputf(fmt.Sprintf("%s:%d", name, number-len(batch)), "positions %d to %d: the log has "+
-				"other events there, or has dropped its own; want an empty log, or one with the events before "+
-				"these: %w", first, next-1, err)
+			return noregret.BadInputf(place(first), "%w", err)
 		}
-		if err != nil {
-			return err
-		}
-		if first > end {
-			n += uint64(len(batch))
-		}
-		batch, size = batch[:0], 0
-		return nil
+		return err
 	}
 	for number := 1; ; number++ {
-		place := fmt.Sprintf("%s:%d", name, number)
 		text, err := readLine(in)
 		if err == io.EOF {
-			return n, flush(number)
+			err = flush(number)
+			return to.n, err
 		}
-		if err != nil {
-			return n, errors.Join(flush(number), noregret.BadInputf(place, "%w", err))
+		rec := Record{}
+		if err == nil {
+			rec, err = parseLine(text)
 		}
-		rec, err := parseLine(text)
-		if err == nil && next == 0 && rec.Position <= end && rec.Position > 0 {
-			next = rec.Position
-		} else if next == 0 {
-			next = end + 1
-		}
-		if err == nil && rec.Position != next {
+		if err == nil && !to.follows(rec.Position) {
 			err = fmt.Errorf("position %d: it must be %d, as positions continue those of the log and of the lines "+
-				"before", rec.Position,
-				next)
+				"before", rec.Position, to.next)
 		}
 		if err != nil {
-			return n, errors.Join(flush(number), noregret.BadInputf(place, "%w", err))
+			err = errors.Join(flush(number), noregret.BadInputf(place(number), "%w", err))
+			return to.n, err
 		}
-		if len(batch) > 0 && (size+recordSize(rec.Event) > importBatch || len(batch) == 256 || next == end+1) {
+		if to.full(rec.Event) {
 			if err := flush(number); err != nil {
-				return n, err
+				return to.n, err
 			}
 		}
-		batch, size, next = append(batch, rec.Event), size+recordSize(rec.Event), next+1
+		to.add(rec.Event)
 	}
 }
 

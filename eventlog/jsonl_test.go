@@ -218,6 +218,65 @@ func TestImportRepeated(t *testing.T) {
 	closeLog(t, s)
 }
 
+// TestCopy copies a log that has dropped its first events, in two calls, and refuses a log with
+// other events.
+func TestCopy(t *testing.T) {
+	noLeaks(t)
+	from := open(t, vfs.NewMem())
+	add := func(s *Store, n int) {
+		t.Helper()
+		for i := range n {
+			if _, _, err := s.Append(t.Context(), Event{Kind: "k", Time: int64(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	save := func(at uint64) {
+		t.Helper()
+		if err := from.SaveSnapshot(t.Context(), at, fmt.Append(nil, "state ", at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(from, 400)
+	save(100)
+	if err := from.Compact(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	fs := vfs.NewMem()
+	for i, want := range []uint64{300, 50, 0} {
+		to, err := Create(fs, "log", 100, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := Copy(t.Context(), from, to); err != nil || n != want {
+			t.Errorf("copy %d: %d events, %v", i, n, err)
+		}
+		a, errA := from.LatestSnapshot(t.Context())
+		b, errB := to.LatestSnapshot(t.Context())
+		if errA != nil || errB != nil || a.Position != b.Position || string(a.State) != string(b.State) {
+			t.Errorf("copy %d: %+v and %+v, %v, %v", i, a, b, errA, errB)
+		}
+		if exported(t, from) != exported(t, to) {
+			t.Errorf("copy %d: the events differ", i)
+		}
+		closeLog(t, to)
+		if i == 0 {
+			add(from, 50)
+			save(420)
+		}
+	}
+	other := open(t, vfs.NewMem())
+	if _, err := Copy(t.Context(), from, other); err == nil || !strings.Contains(err.Error(), "continues with 1") {
+		t.Errorf("to an empty log: %v", err)
+	}
+	add(other, 500)
+	if _, err := Copy(t.Context(), from, other); !errors.Is(err, ErrFenced) {
+		t.Errorf("to a log with other events: %v", err)
+	}
+	closeLog(t, other)
+	closeLog(t, from)
+}
+
 // memoryLog implements the two methods of Log that Import needs.
 type memoryLog struct {
 	Log

@@ -137,6 +137,13 @@ func (p *place) reader(ctx context.Context, a *command.App) (eventlog.Log, error
 	return log, nil
 }
 
+// anySize are the options of a log that takes all events of another one, however large these are.
+func anySize(a *command.App) eventlog.Options {
+	o := logOptions(a)
+	o.MaxEventBytes, o.GroupBytes, o.QueueBytes, o.FlushBytes = 16<<20, 17<<20, 32<<20, 68<<20
+	return o
+}
+
 // logOptions are those of a log that warns of each damaged snapshot which it skips.
 func logOptions(a *command.App) eventlog.Options {
 	o := eventlog.DefaultOptions()

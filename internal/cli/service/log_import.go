@@ -95,7 +95,7 @@ func (o *importOptions) log(ctx context.Context, a *command.App, name string, in
 	log eventlog.Log, whole io.Reader, err error,
 ) {
 	if o.snapshot == "" {
-		log, err := o.create(ctx, 0, logOptions(a))
+		log, err := o.create(ctx, 0, anySize(a))
 		return log, in, err
 	}
 	state, err := o.state()
@@ -114,7 +114,7 @@ func (o *importOptions) log(ctx context.Context, a *command.App, name string, in
 			"it covers the events to %d, but the export begins at %d: export both again, with one call",
 			state.Position(), from)
 	}
-	log, err = o.create(ctx, from-1, eventlog.DefaultOptions())
+	log, err = o.create(ctx, from-1, anySize(a))
 	return log, in, err
 }
 

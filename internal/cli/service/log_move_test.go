@@ -145,6 +145,43 @@ func TestMoves(t *testing.T) {
 	}
 }
 
+// TestRestoreToStream restores a backup to a stream, also one that another call has begun, and not
+// over another log.
+func TestRestoreToStream(t *testing.T) {
+	t.Chdir(t.TempDir())
+	nats := startNATS(t)
+	usedService(t, "data", 30*time.Minute)
+	usedService(t, "whole", 1000*time.Hour)
+	want := digest(t, "--data data")
+	cmds.Printed(t, "backup", "--data", "data", "-o", "backup.tar")
+	cmds.Printed(t, "backup", "--data", "whole", "-o", "whole.tar")
+	stream := fmt.Sprintf("--log %s --stream-replicas 1", nats)
+	restore := func(file, to string) []string {
+		return append([]string{"restore", file, "--data", to}, strings.Fields(stream)...)
+	}
+	for _, to := range []string{"first", "second"} { // the second as after a call that broke off
+		if got := cmds.Printed(t, restore("backup.tar", to)...); !strings.Contains(got, want.Digest) {
+			t.Errorf("%s: %q, want the digest %s", to, got, want.Digest)
+		}
+		if got := digest(t, "--data "+to+" "+stream); got != want {
+			t.Errorf("%s: %+v, want %+v", to, got, want)
+		}
+		if files, err := os.ReadDir(to); err != nil || len(files) != 2 {
+			t.Errorf("%s has %v, %v: want keys.json and stream", to, files, err)
+		}
+	}
+	if status, _, stderr := cmds.Try(t.Context(), restore("whole.tar", "third")...); status != 3 ||
+		!strings.Contains(stderr, "other events there") {
+		t.Errorf("another log: status %d, %s", status, stderr)
+	}
+	if files, err := os.ReadDir("third"); err != nil || len(files) != 0 {
+		t.Errorf("third has %v, %v", files, err)
+	}
+	n := startNode(t, "first", strings.Fields(stream)...)
+	n.listens(t)
+	n.ask(t, "POST", "/v1/experiments/coin/decide", `{"units": ["u"]}`, 200)
+}
+
 // TestImportAgain repeats an import that was interrupted, into a directory and into a stream, and
 // refuses an export of another log.
 func TestImportAgain(t *testing.T) {

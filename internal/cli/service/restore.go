@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/eventlog/jetstream"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
@@ -18,6 +22,7 @@ import (
 // restoreOptions are the flags of "noregret restore".
 type restoreOptions struct {
 	command.Output
+	stream
 	data string
 }
 
@@ -31,10 +36,15 @@ The backup may be compressed by gzip or zstd. It is checked as a whole, and the 
 before anything is in the directory. The digest that is printed is that of GET /v1/state when the
 service had applied the same events.
 
+With --log the events and the snapshots go to a stream of NATS, which must be new, and --data becomes
+the directory of the first node that serves on it; start no node before. If that breaks off, the
+directory is empty again, and the same call goes on.
+
 Private experiments release nothing more after a restore, because the service that was backed up may
 have gone on: docs/how-to/operate.md says more.`,
 		Example: `  noregret restore noregret.tar --data data
-  age -d noregret.tar.age | noregret restore - --data data`,
+  age -d noregret.tar.age | noregret restore - --data data
+  noregret restore noregret.tar --data node0 --log nats://n0:4222,nats://n1:4222,nats://n2:4222`,
 		Args: command.Args(1, "one file"),
 	}, &restoreOptions{data: "data"})
 }
@@ -43,7 +53,11 @@ have gone on: docs/how-to/operate.md says more.`,
 func (o *restoreOptions) AddFlags(f *pflag.FlagSet) {
 	o.Output.AddFlags(f)
 	f.StringVar(&o.data, "data", o.data, "the data directory to make; it must be new or empty")
+	o.stream.addTo(f)
 }
+
+// Validate implements [command.Options].
+func (o *restoreOptions) Validate() error { return o.check(o.data) }
 
 // Run implements [command.Options].
 func (o *restoreOptions) Run(ctx context.Context, a *command.App, args []string) error {
@@ -59,6 +73,11 @@ func (o *restoreOptions) Run(ctx context.Context, a *command.App, args []string)
 	if err = errors.Join(err, in.Close()); err != nil {
 		return err
 	}
+	if o.named() {
+		if err := o.move(ctx, a); err != nil {
+			return err
+		}
+	}
 	if o.JSON {
 		return show.JSON(a.Stdout, r)
 	}
@@ -72,4 +91,32 @@ func (o *restoreOptions) Run(ctx context.Context, a *command.App, args []string)
 		}
 	}
 	return nil
+}
+
+// move moves the log of the directory that was made to the stream. If that fails, the directory is
+// empty again.
+func (o *restoreOptions) move(ctx context.Context, a *command.App) (err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, part := range []string{
+			server.LogDir(o.data), o.dir(o.data), filepath.Join(o.data, "privacy"), filepath.Join(o.data, "keys.json"),
+		} {
+			err = errors.Join(err, os.RemoveAll(part))
+		}
+	}()
+	from, err := eventlog.Open(nil, server.LogDir(o.data), anySize(a))
+	if err != nil {
+		return err
+	}
+	to, err := jetstream.Create(ctx, o.options(o.data), from.Stats().First-1, anySize(a))
+	if err != nil {
+		return errors.Join(err, from.Close())
+	}
+	_, err = eventlog.Copy(ctx, from, to)
+	if err = errors.Join(err, to.Close(), from.Close()); err != nil {
+		return err
+	}
+	return os.RemoveAll(server.LogDir(o.data))
 }
