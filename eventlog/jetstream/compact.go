@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -53,7 +52,11 @@ func (l *Log) put(ctx context.Context, key string, value any, revision uint64) e
 	if err != nil {
 		return err
 	}
-	_, err = l.keys.Update(ctx, key, b, revision) // 0 is that of a key that is not there
+	if revision == 0 {
+		_, err = l.keys.Create(ctx, key, b) // also if it was there before
+		return err
+	}
+	_, err = l.keys.Update(ctx, key, b, revision)
 	return err
 }
 
@@ -127,23 +130,21 @@ func (l *Log) Compact(ctx context.Context, upTo uint64) error {
 
 // slowest returns the position up to which all nodes have snapshots, at most the given one.
 func (l *Log) slowest(ctx context.Context, upTo uint64) (uint64, error) {
-	list, cancel := context.WithTimeout(ctx, 10*l.o.Timeout)
-	defer cancel()
-	keys, err := l.keys.ListKeysFiltered(list, nodePrefix+"*")
+	names, err := l.nodeNames(ctx)
 	if err != nil {
-		return 0, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
+		return 0, err
 	}
-	defer func() { _ = keys.Stop() }() // it has ended
-	for key := range keys.Keys() {
+	for _, name := range names {
 		var latest entry
-		if _, err := l.get(ctx, key, &latest); err != nil {
+		revision, err := l.get(ctx, nodePrefix+name, &latest)
+		if err != nil {
 			return 0, err
 		}
-		if strings.TrimPrefix(key, nodePrefix) != l.node {
+		if name != l.node && revision > 0 { // it may have been forgotten meanwhile
 			upTo = min(upTo, latest.Position)
 		}
 	}
-	return upTo, ctx.Err()
+	return upTo, nil
 }
 
 // drop drops the events up to a base, which is in a message that ends at a position: first the base

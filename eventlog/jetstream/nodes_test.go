@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 )
 
@@ -89,6 +91,77 @@ func TestDeposed(t *testing.T) {
 	}
 	if err := old.Health(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestForget forgets a node that has ended: events are dropped that it has not seen. When it starts
+// again it begins with a snapshot of the bucket, and nothing is dropped that it needs from then on.
+func TestForget(t *testing.T) {
+	h := newHost(t)
+	gone, events := h.options(t, "log"), eventlog.DefaultOptions()
+	b, err := Open(t.Context(), gone, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, b, 0, 5)
+	save := func(l *Log, at uint64) {
+		t.Helper()
+		if err := l.SaveSnapshot(t.Context(), at, fmt.Append(nil, "state ", at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(b, 5)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := openLog(t, h.options(t, "log"))
+	fill(t, a, 5, 20)
+	save(a, 35)
+	compact := func(want uint64) {
+		t.Helper()
+		if err := a.Compact(t.Context(), 35); err != nil {
+			t.Fatal(err)
+		}
+		if s := a.Stats(); s.First != want+1 {
+			t.Errorf("events are dropped up to %d, want %d", s.First-1, want)
+		}
+	}
+	compact(5)
+	nodes, err := Nodes(t.Context(), gone)
+	if err != nil || len(nodes) != 2 {
+		t.Fatalf("%+v, %v", nodes, err)
+	}
+	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Here })
+	if i < 0 || nodes[i].Position != 5 || nodes[1-i].Position != 35 || nodes[i].Told.After(nodes[1-i].Told) {
+		t.Fatalf("%+v", nodes)
+	}
+	if err := Forget(t.Context(), gone, "unknown"); noregret.CodeOf(err) != noregret.NotFound {
+		t.Errorf("another name: %v", err)
+	}
+	if err := Forget(t.Context(), gone, nodes[i].Name); err != nil {
+		t.Fatal(err)
+	}
+	if nodes, err := Nodes(t.Context(), gone); err != nil || len(nodes) != 1 {
+		t.Errorf("%+v, %v", nodes, err)
+	}
+	compact(35)
+	b = openLog(t, gone)
+	if s, err := b.LatestSnapshot(t.Context()); err != nil || s.Position != 35 || string(s.State) != "state 35" {
+		t.Errorf("the node that came back has the snapshot of %d, %q: %v", s.Position, s.State, err)
+	}
+	next := uint64(36)
+	for r, err := range b.Read(t.Context(), next) {
+		if err != nil || r.Position != next {
+			t.Fatalf("position %d is %+v, %v", next, r, err)
+		}
+		next++
+	}
+	if next != 41 {
+		t.Errorf("it ends before %d", next)
+	}
+	save(b, 37)
+	if nodes, err := Nodes(t.Context(), gone); err != nil || len(nodes) != 2 {
+		t.Errorf("once it has a snapshot again: %+v, %v", nodes, err)
 	}
 }
 

@@ -90,24 +90,12 @@ func (r *Report) Err() error {
 // Events that are appended meanwhile are not looked at. Options.Dir is not used. The error is that
 // of servers that do not answer; see [Report.Err] for what was found.
 func Verify(ctx context.Context, o Options) (*Report, error) {
-	o.Dir = "none"
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	life, end := context.WithCancel(ctx)
-	defer end()
-	l := &Log{o: o, events: eventlog.DefaultOptions(), place: place(o.Stream), life: life, reads: true}
-	t := l.tries(ctx)
-	defer t.stop()
-	var err error
-	if l.wire, err = dial(t.limit, o); err != nil {
-		return nil, err
-	}
-	defer l.wire.conn.Close()
-	if err := l.await(ctx, t); err != nil {
-		return nil, err
-	}
-	return newVerification(l).run(ctx)
+	var r *Report
+	err := visit(ctx, o, func(l *Log) (err error) {
+		r, err = newVerification(l).run(ctx)
+		return err
+	})
+	return r, err
 }
 
 // verification is a call of Verify in progress.

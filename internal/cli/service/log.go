@@ -32,7 +32,8 @@ func newLogCommand(a *command.App) *cobra.Command {
 		Long:  logLong,
 		Example: "  noregret log verify --data data\n  noregret log replay --data data\n" +
 			"  noregret log replay --log nats://n0:4222,nats://n1:4222,nats://n2:4222",
-	}, newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a))
+	}, newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a),
+		newNodesCommand(a), newForgetCommand(a))
 }
 
 // place is where a log is: in a data directory, or in a stream.

@@ -257,11 +257,39 @@ func TestVerifyStream(t *testing.T) {
 	}
 }
 
+// TestForgetNode lists the nodes of a stream and forgets one.
+func TestForgetNode(t *testing.T) {
+	t.Chdir(t.TempDir())
+	stream := "--stream-replicas 1 --log " + startNATS(t)
+	usedService(t, "data", 30*time.Minute)
+	logCommand(t, "export --data data -o events.jsonl --snapshot state")
+	logCommand(t, "import events.jsonl --snapshot state --data node %s", stream)
+	b, err := os.ReadFile("node/stream/node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimSpace(string(b))
+	if got := logCommand(t, "nodes --data node %s", stream); !strings.Contains(got, name) ||
+		!strings.Contains(got, "--data") {
+		t.Errorf("%q", got)
+	}
+	args := strings.Fields("log forget-node --node other " + stream)
+	if status, _, stderr := cmds.Try(t.Context(), args...); status != 3 || !strings.Contains(stderr, name) {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	logCommand(t, "forget-node --node %s %s", name, stream)
+	if got := logCommand(t, "nodes --json %s", stream); got != "{\n  \"nodes\": []\n}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestStreamRefuses checks the flags of the commands on a stream.
 func TestStreamRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	cmds.Refused(t,
 		clitest.Refusal{"log export --log nats://h:1 --server http://h:2", "--log: and --server exclude each other"},
+		clitest.Refusal{"log nodes", "--log: is required"},
+		clitest.Refusal{"log forget-node --log nats://h:1", "--node: is required"},
 		clitest.Refusal{"log verify --nats-creds c", "--log: --nats-creds, --nats-ca"},
 		clitest.Refusal{"log import f --log h:1", "--log: an address without nats://"},
 		clitest.Refusal{"log replay --log nats://h:1 --stream a.b", "jetstream.Options: Stream is \"a.b\""},
