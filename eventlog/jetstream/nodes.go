@@ -85,6 +85,16 @@ func Forget(ctx context.Context, o Options, name string) error {
 
 // visit calls a function with a log that was not opened: it has the stream and the buckets only.
 func visit(ctx context.Context, o Options, use func(l *Log) error) error {
+	return connect(ctx, o, func(l *Log, t *tries) error {
+		if err := l.await(ctx, t); err != nil {
+			return err
+		}
+		return use(l)
+	})
+}
+
+// connect calls a function with a log that has nothing but the connection.
+func connect(ctx context.Context, o Options, use func(l *Log, t *tries) error) error {
 	o.Dir = filepath.Join(o.Dir, "none")
 	if err := o.Validate(); err != nil {
 		return err
@@ -99,10 +109,7 @@ func visit(ctx context.Context, o Options, use func(l *Log) error) error {
 		return err
 	}
 	defer l.wire.conn.Close()
-	if err := l.await(ctx, t); err != nil {
-		return err
-	}
-	return use(l)
+	return use(l, t)
 }
 
 // nodeNames returns the names of the nodes, in order.

@@ -33,7 +33,7 @@ func newLogCommand(a *command.App) *cobra.Command {
 		Example: "  noregret log verify --data data\n  noregret log replay --data data\n" +
 			"  noregret log replay --log nats://n0:4222,nats://n1:4222,nats://n2:4222",
 	}, newVerifyCommand(a), newRepairCommand(a), newExportCommand(a), newImportCommand(a), newReplayCommand(a),
-		newNodesCommand(a), newForgetCommand(a))
+		newNodesCommand(a), newForgetCommand(a), newLogDoctorCommand(a))
 }
 
 // place is where a log is: in a data directory, or in a stream.

@@ -36,9 +36,9 @@ The backup may be compressed by gzip or zstd. It is checked as a whole, and the 
 before anything is in the directory. The digest that is printed is that of GET /v1/state when the
 service had applied the same events.
 
-With --log the events and the snapshots go to a stream of NATS, which must be new, and --data becomes
-the directory of the first node that serves on it; start no node before. If that breaks off, the
-directory is empty again, and the same call goes on.
+With --log the events and the snapshots go to a stream of NATS, which must be new, and --data
+becomes the directory of the first node that serves on it; start no node before. If that breaks off,
+the directory is empty again, and the same call goes on.
 
 Private experiments release nothing more after a restore, because the service that was backed up may
 have gone on: docs/how-to/operate.md says more.`,
