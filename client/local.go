@@ -35,6 +35,8 @@ type LocalOptions struct {
 	// and through a long outage of the service. They are written to it every Every, so a killed
 	// process loses what it recorded since. Units of RecordIn are not kept.
 	Outbox Outbox
+	// Remember is the number of the latest units of [Local.RecordOnce] that are known, at least 0.
+	Remember int
 	// First, unless it is nil, decides until the service has sent a policy: NewLocal does not wait
 	// for the service then.
 	First *policy.Policy
@@ -72,6 +74,7 @@ type Local struct {
 	mu       sync.Mutex
 	sums     map[sumKey]*api.AggregateItem
 	units    localUnits
+	known    units
 	sequence uint64
 	// pending is the report not yet sent, nil for none. To write it takes both sending and mu.
 	pending *api.Aggregate
@@ -89,13 +92,15 @@ type sumKey struct {
 // NewLocal fetches the experiment's policy and starts two goroutines, which keep it up to date and
 // report sums until [Local.Close].
 func (c *Client) NewLocal(ctx context.Context, name string, o LocalOptions) (*Local, error) {
-	if n := len(o.Source); n < 1 || n > 100 || o.Queue < 1 || o.Every <= 0 || o.Wait <= 0 || o.Wait > time.Minute {
+	if n := len(o.Source); n < 1 || n > 100 || o.Queue < 1 || o.Every <= 0 || o.Wait <= 0 || o.Wait > time.Minute ||
+		o.Remember < 0 {
 		return nil, noregret.Errorf(noregret.Usage, "local",
-			"source of %d bytes, reports every %v, polls of %v, a queue of %d: want 1 to 100, lengths of time above "+
-				"0, at most 1m, at least 1", n, o.Every, o.Wait, o.Queue)
+			"source of %d bytes, reports every %v, polls of %v, a queue of %d, %d units remembered: want 1 to 100, "+
+				"lengths of time above 0, at most 1m, at least 1, at least 0", n, o.Every, o.Wait, o.Queue, o.Remember)
 	}
 	l := &Local{
 		client: c, name: name, options: o, source: o.Source + "-" + rand.Text(), sums: map[sumKey]*api.AggregateItem{},
+		known: newUnits(o.Remember),
 	}
 	if err := l.restore(); err != nil {
 		return nil, err
@@ -194,14 +199,19 @@ func (l *Local) poll(ctx context.Context) {
 // A decision of a Local counts as an exposure only by Record: "exposure: immediate" in the
 // experiment's definition applies to decisions of the service.
 func (l *Local) Record(d policy.Assignment, metrics map[string]float64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.record(d, metrics)
+}
+
+// record is Record. The caller holds mu.
+func (l *Local) record(d policy.Assignment, metrics map[string]float64) error {
 	p := l.policy.Load()
 	for name, v := range metrics {
 		if err := checkMetric(p, name, v); err != nil {
 			return err
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	key := sumKey{d.Version, d.Name, d.HeldBack}
 	s := l.sums[key]
 	if s == nil {

@@ -68,6 +68,7 @@ type kept struct {
 	Sequence   uint64              `json:"sequence"`
 	Pending    *api.Aggregate      `json:"pending,omitempty"`
 	Sums       []api.AggregateItem `json:"sums,omitempty"`
+	Units      *keptUnits          `json:"units,omitempty"` // of RecordOnce
 }
 
 // restore takes over what an earlier process has left in the outbox.
@@ -103,7 +104,7 @@ func (l *Local) restore() error {
 		}
 		l.sums[sumKey{s.Version, s.Arm, s.HeldBack}] = s
 	}
-	return nil
+	return l.restoreUnits(k.Units)
 }
 
 // keep writes what is not sent to the outbox, if there is one.
@@ -113,14 +114,28 @@ func (l *Local) keep() error {
 	}
 	l.keeping.Lock()
 	defer l.keeping.Unlock()
-	l.mu.Lock()
-	b, err := json.Marshal(kept{
-		Format: outboxFormat, Experiment: l.name, Source: l.source, Sequence: l.sequence, Pending: l.pending,
-		Sums: l.items(),
-	})
-	l.mu.Unlock()
+	k := kept{Format: outboxFormat, Experiment: l.name, Source: l.source}
+	files, ok := l.options.Outbox.(UnitOutbox)
+	var err error
+	if ok {
+		err = l.spill(files)
+	}
+	var b []byte
+	if err == nil {
+		l.mu.Lock()
+		k.Sequence, k.Pending, k.Sums = l.sequence, l.pending, l.items()
+		if ok {
+			k.Units = l.known.kept()
+		}
+		b, err = json.Marshal(k)
+		l.mu.Unlock()
+	}
 	if err == nil {
 		err = l.options.Outbox.Store(b)
+	}
+	if err == nil && k.Units != nil && k.Units.Now.File > l.known.removed+2 {
+		l.known.removed = k.Units.Now.File - 2
+		_ = files.Remove(l.known.removed) // one more is harmless
 	}
 	if err != nil {
 		return noregret.Errorf(noregret.Internal, "outbox", "what is not sent could not be kept: %w", err)

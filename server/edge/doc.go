@@ -3,9 +3,10 @@
 // up feedback, which it sends as sums. It is what "noregret edge" runs; access tokens, limits,
 // errors and the listener are those of the decision service ([server.Front]).
 //
-// Feedback is answered once its sums are kept on the disk. They go to the service in numbered
-// reports, each of which counts once, also when the process is killed and started again: package
-// client does that, and an [Experiment] is its Local.
+// Feedback is answered once its sums are kept on the disk, and with them which units they are of: a
+// unit that is reported again counts once. Sums go to the service in numbered reports, each of
+// which counts once, too. All that holds when the process is killed and started again: package
+// client does it, and an [Experiment] is its Local.
 //
 // docs/how-to/edge.md shows the calls, and says what an edge does not do.
 package edge

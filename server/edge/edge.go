@@ -26,8 +26,9 @@ import (
 type Experiment interface {
 	Policy() *policy.Policy
 	Decide(unit string) (policy.Assignment, error)
-	Record(d policy.Assignment, metrics map[string]float64) error
-	// Keep makes what is recorded durable.
+	// RecordOnce reports false for a unit that it knows, and then counts nothing.
+	RecordOnce(d policy.Assignment, metrics map[string]float64) (counted bool, err error)
+	// Keep makes what is recorded durable, and which units were.
 	Keep() error
 	// Confirmed is when the service last said which policy is in force.
 	Confirmed() time.Time
@@ -39,23 +40,10 @@ type Config struct {
 	server.Limits
 	// Data is the directory with the key of tokens. It must exist.
 	Data string
-	// Remember is how many of the latest units are known, so that a report that comes again counts
-	// once, at least 1.
-	Remember int
 }
 
-// DefaultConfig returns the defaults of the limits, and remembers a million units.
-func DefaultConfig(data string) Config {
-	return Config{Limits: server.DefaultLimits(), Data: data, Remember: 1_000_000}
-}
-
-// Validate returns an error of code usage for the first field out of its range.
-func (c Config) Validate() error {
-	if c.Remember < 1 {
-		return noregret.Errorf(noregret.Usage, "remember", "%d: want at least 1", c.Remember)
-	}
-	return c.Limits.Validate()
-}
+// DefaultConfig returns the defaults of the limits.
+func DefaultConfig(data string) Config { return Config{Limits: server.DefaultLimits(), Data: data} }
 
 // Service decides and takes feedback. Make one with [New] and Close it, unless [Service.Run] does.
 type Service struct {
@@ -63,7 +51,6 @@ type Service struct {
 	key         []byte
 	experiments map[string]*served
 	names       []string // in their order
-	seen        *seen
 	front       *server.Front
 	counts      counts
 }
@@ -89,7 +76,7 @@ func New(experiments map[string]Experiment, c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{config: c, key: key, experiments: map[string]*served{}, seen: newSeen(c.Remember)}
+	s := &Service{config: c, key: key, experiments: map[string]*served{}}
 	for name, e := range experiments {
 		s.names = append(s.names, name)
 		s.experiments[name] = &served{e, newKeeper(e.Keep)}
@@ -245,13 +232,11 @@ func (s *Service) record(text string, metrics map[string]float64, touched map[st
 		return api.Rejected, err
 	}
 	touched[t.Experiment] = e // a duplicate, too, is answered when the first is durable
-	id := t.id()
-	if !s.seen.add(id) {
-		return api.Duplicate, nil
-	}
-	if err := e.Record(t.assignment(), metrics); err != nil {
-		s.seen.remove(id)
+	switch counted, err := e.RecordOnce(t.assignment(), metrics); {
+	case err != nil:
 		return api.Rejected, err
+	case !counted:
+		return api.Duplicate, nil
 	}
 	return api.Accepted, nil
 }

@@ -22,6 +22,7 @@ type fake struct {
 	mu       sync.Mutex
 	policy   policy.Policy
 	recorded []policy.Assignment
+	units    map[uint64]bool
 	kept     int // recorded units that are durable
 	err      error
 }
@@ -34,14 +35,21 @@ func (f *fake) Decide(unit string) (policy.Assignment, error) {
 	}, nil
 }
 
-func (f *fake) Record(d policy.Assignment, metrics map[string]float64) error {
+func (f *fake) RecordOnce(d policy.Assignment, metrics map[string]float64) (bool, error) {
 	if metrics["bad"] != 0 {
-		return noregret.BadInputf("metrics.bad", "no")
+		return false, noregret.BadInputf("metrics.bad", "no")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.units[d.Unit] {
+		return false, nil
+	}
+	if f.units == nil {
+		f.units = map[uint64]bool{}
+	}
+	f.units[d.Unit] = true
 	f.recorded = append(f.recorded, d)
-	return nil
+	return true, nil
 }
 
 func (f *fake) Keep() error {
@@ -55,10 +63,10 @@ func (f *fake) Keep() error {
 
 func (f *fake) Confirmed() time.Time { return time.Now().Add(-time.Minute) }
 
-func newEdge(t *testing.T, f *fake, dir string, remember int) *Service {
+func newEdge(t *testing.T, f *fake, dir string) *Service {
 	t.Helper()
 	c := DefaultConfig(dir)
-	c.Remember, c.Logger = remember, slog.New(slog.NewTextHandler(io.Discard, nil))
+	c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	s, err := New(map[string]Experiment{"toy": f}, c)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +104,7 @@ func (s *Service) tokens(t *testing.T, units string) (out []string) {
 // again.
 func TestFeedbackIsDurable(t *testing.T) {
 	f, dir := new(fake), t.TempDir()
-	s := newEdge(t, f, dir, 1000)
+	s := newEdge(t, f, dir)
 	at := s.tokens(t, `"u","v",{"id":"w"}`)
 	item := func(i int) string { return `{"items":[{"token":"` + at[i] + `","metrics":{"x":1}}]}` }
 	f.err = errors.New("disk full")
@@ -120,10 +128,10 @@ func TestFeedbackIsDurable(t *testing.T) {
 		t.Error(answer)
 	}
 	// Another edge with the same directory knows the tokens; one with another key does not.
-	if _, answer := newEdge(t, f, dir, 10).ask("/v1/feedback", item(2)); !strings.Contains(answer, `"accepted":1`) {
+	if _, answer := newEdge(t, f, dir).ask("/v1/feedback", item(2)); !strings.Contains(answer, `"accepted":1`) {
 		t.Error(answer)
 	}
-	_, answer := newEdge(t, f, t.TempDir(), 10).ask("/v1/feedback", item(2))
+	_, answer := newEdge(t, f, t.TempDir()).ask("/v1/feedback", item(2))
 	if !strings.Contains(answer, "not one of this") {
 		t.Error(answer)
 	}
@@ -137,7 +145,7 @@ func TestFeedbackIsDurable(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	f := new(fake)
-	s := newEdge(t, f, t.TempDir(), 10)
+	s := newEdge(t, f, t.TempDir())
 	for _, c := range []struct {
 		path, body string
 		status     int
@@ -187,23 +195,5 @@ func TestTokens(t *testing.T) {
 		if _, err := verify(key, bad); err == nil {
 			t.Errorf("%.30q is taken", bad)
 		}
-	}
-}
-
-// At least the latest half is known, and never more than the limit.
-func TestSeen(t *testing.T) {
-	s := newSeen(100)
-	id := func(i int) [8]byte { return (&token{Version: 1, Unit: uint64(i)}).id() }
-	for i := range 1000 {
-		if !s.add(id(i)) || s.add(id(i)) || i >= 50 && s.add(id(i-50)) || len(s.now)+len(s.older) > 100 {
-			t.Fatalf("unit %d: %d are known", i, len(s.now)+len(s.older))
-		}
-	}
-	if !s.add(id(0)) {
-		t.Error("nothing is forgotten")
-	}
-	s.remove(id(0))
-	if !s.add(id(0)) {
-		t.Error("a unit that was not counted is known")
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"os"
-	"sync"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/atomicfile"
@@ -81,48 +79,4 @@ func verify(key []byte, text string) (t token, err error) {
 		return t, noregret.BadInputf("token", "it cannot be read, or is not one of this edge")
 	}
 	return t, web.DecodeJSON(b[macSize:], &t)
-}
-
-// seen remembers the latest units that were counted, at most a number of them, in two halves of
-// which the older one is forgotten.
-type seen struct {
-	mu         sync.Mutex
-	half       int
-	now, older map[[8]byte]struct{}
-}
-
-func newSeen(most int) *seen { return &seen{half: max(1, most/2), now: map[[8]byte]struct{}{}} }
-
-// id names a unit of a version.
-func (t *token) id() (id [8]byte) {
-	b := binary.BigEndian.AppendUint64(nil, t.Version)
-	b = binary.BigEndian.AppendUint64(b, t.Unit)
-	sum := sha256.Sum256(append(b, t.Experiment...))
-	copy(id[:], sum[:])
-	return id
-}
-
-// add reports whether a unit is a new one, and remembers it.
-func (s *seen) add(id [8]byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.now[id]; ok {
-		return false
-	}
-	if _, ok := s.older[id]; ok {
-		return false
-	}
-	if len(s.now) >= s.half {
-		s.now, s.older = map[[8]byte]struct{}{}, s.now
-	}
-	s.now[id] = struct{}{}
-	return true
-}
-
-// remove forgets a unit that was not counted.
-func (s *seen) remove(id [8]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.now, id)
-	delete(s.older, id)
 }

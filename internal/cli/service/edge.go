@@ -32,6 +32,7 @@ type edgeOptions struct {
 	experiments []string
 	source      string
 	every       time.Duration
+	remember    int
 }
 
 const edgeLong = `Decide near the users for a decision service that is elsewhere, until SIGINT or SIGTERM.
@@ -44,7 +45,8 @@ GET /readyz and /metrics say how long ago the service last confirmed it.
 POST /v1/feedback takes each unit once, with the token of its decision and all of its metrics, and
 counts it as exposed. The answer comes when it is on the disk. Sums by version and arm go to the
 service every --every, in numbered reports that count once, also after kill -9. A unit that is
-reported again is a duplicate as long as it is among the latest --remember; a restart forgets them.
+reported again is a duplicate as long as it is among the latest --remember of its experiment, which
+--data keeps.
 
 Tokens are those of this edge. Exposures by themselves, contexts, feedback in parts and other routes
 need the service. There the edge's access token needs the roles decide and aggregate, and sources
@@ -57,7 +59,7 @@ docs/how-to/edge.md explains it.`
 func NewEdgeCommand(a *command.App) *cobra.Command {
 	o := &edgeOptions{
 		Config: edge.DefaultConfig(""), listening: newListening("127.0.0.1:8431"), source: "edge",
-		every: 5 * time.Second,
+		every: 5 * time.Second, remember: 1_000_000,
 	}
 	cmd := command.New(a, &cobra.Command{
 		Use:   "edge --upstream URL --experiments NAME,... --data DIR",
@@ -80,7 +82,8 @@ func (o *edgeOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Data, "data", "", "directory of policies, sums and the key; created if it does not exist")
 	f.StringVar(&o.source, "source", o.source, "name of this edge in its reports; a random part is appended")
 	f.DurationVar(&o.every, "every", o.every, "time between reports to the service")
-	f.IntVar(&o.Remember, "remember", o.Remember, "latest units of which a second report is a duplicate")
+	f.IntVar(&o.remember, "remember", o.remember,
+		"latest units of an experiment of which a second report is a duplicate")
 	o.addTo(f, &o.Limits, "most units or items of a request", "to the process")
 	o.settings.AddFlags(f)
 }
@@ -94,6 +97,9 @@ func (o *edgeOptions) Validate() error {
 		if name == "" || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
 			return noregret.Errorf(noregret.Usage, "--experiments", "%q is not the name of an experiment", name)
 		}
+	}
+	if o.remember < 1 {
+		return command.OutOfRange("--remember", o.remember, "at least 1")
 	}
 	if err := o.check(&o.Limits); err != nil {
 		return err
@@ -196,7 +202,7 @@ func (o *edgeOptions) follow(ctx context.Context, c *client.Client, name string)
 			log.Error("the policy cannot be kept", "error", err)
 		}
 	}
-	l.Source, l.Every, l.Renewed = o.source, o.every, save
+	l.Source, l.Every, l.Renewed, l.Remember = o.source, o.every, save, o.remember
 	l.Waiting = func(err error) { log.Warn("the service does not take sums now", "error", err) }
 	l.Done = func(sums api.Aggregate, result api.FeedbackResult, err error) { logReport(log, sums, result, err) }
 	if f.outbox, err = client.OpenFileOutbox(filepath.Join(o.Data, name+".outbox.json")); err != nil {

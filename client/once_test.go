@@ -1,0 +1,203 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/client"
+	"github.com/noregret/noregret/policy"
+)
+
+// unitMemory is an outbox with files that survives its Local, until it dies in one of its writes.
+type unitMemory struct {
+	data  []byte
+	files map[uint64][]byte
+	lives int // writes until it dies; below 0 for ever
+}
+
+var errDead = errors.New("the process is dead")
+
+func (m *unitMemory) Load() ([]byte, error) { return m.data, nil }
+
+func (m *unitMemory) Store(data []byte) error {
+	if m.lives--; m.lives == -1 {
+		m.lives = 0
+		return errDead
+	}
+	m.data = slices.Clone(data)
+	return nil
+}
+
+func (m *unitMemory) Append(file uint64, offset int64, data []byte) error {
+	dies := false
+	if m.lives--; m.lives == -1 {
+		m.lives, dies, data = 0, true, data[:len(data)/2]
+	}
+	if m.files == nil {
+		m.files = map[uint64][]byte{}
+	}
+	if old := m.files[file]; int64(len(old)) >= offset {
+		m.files[file] = append(old[:offset:offset], data...)
+	} else if !dies {
+		return errors.New("a hole")
+	}
+	if dies {
+		return errDead
+	}
+	return nil
+}
+
+func (m *unitMemory) Read(file uint64, size int64) ([]byte, error) {
+	if int64(len(m.files[file])) < size {
+		return nil, errors.New("too short")
+	}
+	return slices.Clone(m.files[file][:size]), nil
+}
+
+func (m *unitMemory) Remove(file uint64) error {
+	delete(m.files, file)
+	return nil
+}
+
+// TestRecordOnce reports units in five parts, each of them again after the process was killed in
+// one of the writes by which it is kept, and once more after another kill: the service counts each
+// once, and never more files are left than those of the latest units.
+func TestRecordOnce(t *testing.T) {
+	s, ctx := newService(t), t.Context()
+	const part = 5000
+	m := &unitMemory{lives: -1}
+	start := func() *client.Local {
+		t.Helper()
+		o := hourly()
+		o.Outbox, o.Remember = m, 4*part
+		l, err := s.client.NewLocal(ctx, "toy", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := start()
+	kill := func() {
+		t.Helper()
+		was := m
+		m = &unitMemory{data: m.data, files: m.files, lives: -1}
+		*was = unitMemory{}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_ = l.Close(ended)
+		l = start()
+	}
+	decisions := make([]policy.Assignment, 0, 5*part)
+	for _, u := range units(5 * part) {
+		d, err := l.Decide(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.HeldBack = false
+		decisions = append(decisions, d)
+	}
+	record := func(ds []policy.Assignment) (counted int) {
+		t.Helper()
+		for _, d := range ds {
+			ok, err := l.RecordOnce(d, map[string]float64{"x": 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok {
+				counted++
+			}
+		}
+		return counted
+	}
+	for i := range 5 {
+		now := decisions[i*part : (i+1)*part]
+		if n := record(now); n != part {
+			t.Fatalf("part %d: %d are new, want %d", i, n, part)
+		}
+		m.lives = i % 3 // the write that fails
+		if err := l.Keep(); err != nil {
+			kill()
+			if n := record(now); n != part { // neither units nor sums were kept
+				t.Fatalf("part %d, after a kill in write %d: %d are new, want %d", i, i%3, n, part)
+			}
+		}
+		m.lives = -1
+		if i == 2 {
+			if err := l.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Keep(); err != nil {
+			t.Fatal(err)
+		}
+		kill()
+		if n := record(decisions[max(0, i-1)*part : (i+1)*part]); n != 0 {
+			t.Fatalf("part %d: %d of those that were kept are new", i, n)
+		}
+		if len(m.files) > 2 {
+			t.Errorf("%d files of units", len(m.files))
+		}
+	}
+	if ok, err := l.RecordOnce(decisions[0], map[string]float64{"no": 1}); ok || noregret.CodeOf(err) != noregret.BadInput {
+		t.Errorf("a unit that is forgotten: %v, %v", ok, err)
+	}
+	if err := l.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Report("toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := int64(0)
+	for _, a := range r.Arms {
+		got += a.N
+	}
+	if got != 5*part {
+		t.Errorf("%d units count, want %d", got, 5*part)
+	}
+}
+
+// TestFilesOfUnits keeps units in files beside an outbox, and does not begin with files that are cut.
+func TestFilesOfUnits(t *testing.T) {
+	f, err := client.OpenFileOutbox(filepath.Join(t.TempDir(), "outbox.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, w := range []struct {
+		offset int64
+		text   string
+	}{{0, "abcdXXXX"}, {4, "efgh"}} {
+		if err := f.Append(3, w.offset, []byte(w.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := f.Read(3, 8); err != nil || string(b) != "abcdefgh" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := f.Read(3, 9); err == nil {
+		t.Error("more is read than there is")
+	}
+	for range 2 {
+		if err := f.Remove(3); err != nil {
+			t.Error(err)
+		}
+	}
+	s := newService(t)
+	o := hourly()
+	o.Remember, o.Outbox = 10, &unitMemory{lives: -1, data: []byte(
+		`{"format": 1, "experiment": "toy", "source": "a", "units": {"now": {"file": 1, "size": 8}}}`)}
+	_, err = s.client.NewLocal(t.Context(), "toy", o)
+	if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "the units that were counted") {
+		t.Errorf("a file that is cut: %v", err)
+	}
+}
