@@ -143,7 +143,8 @@ func TestRecordOnce(t *testing.T) {
 			t.Errorf("%d files of units", len(m.files))
 		}
 	}
-	if ok, err := l.RecordOnce(decisions[0], map[string]float64{"no": 1}); ok || noregret.CodeOf(err) != noregret.BadInput {
+	ok, err := l.RecordOnce(decisions[0], map[string]float64{"no": 1})
+	if ok || noregret.CodeOf(err) != noregret.BadInput {
 		t.Errorf("a unit that is forgotten: %v, %v", ok, err)
 	}
 	if err := l.Close(ctx); err != nil {
@@ -162,7 +163,8 @@ func TestRecordOnce(t *testing.T) {
 	}
 }
 
-// TestFilesOfUnits keeps units in files beside an outbox, and does not begin with files that are cut.
+// TestFilesOfUnits keeps units in files beside an outbox, and does not begin with files that are
+// cut.
 func TestFilesOfUnits(t *testing.T) {
 	f, err := client.OpenFileOutbox(filepath.Join(t.TempDir(), "outbox.json"))
 	if err != nil {

@@ -22,8 +22,8 @@ type Cluster struct {
 	Every, Lasts time.Duration
 	// Grace is how long ago a node may have been at the end of the log to count as ready, above 0.
 	Grace time.Duration
-	// Transport sends requests to the node that leads. Nil means one like [http.DefaultTransport]
-	// that keeps more connections: the other node is one host.
+	// Transport sends requests to the node that leads. Nil means one that uses no proxy and the
+	// certificates of the system.
 	Transport http.RoundTripper
 
 	knows, raise int           // versions of the rules, of tests

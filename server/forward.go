@@ -5,14 +5,17 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 	"github.com/noregret/noregret/server/internal/web"
 )
@@ -29,8 +32,45 @@ const (
 	positionHeader = "Noregret-Position"
 )
 
-// nodePurpose is what nodes derive from the keys to show each other.
-const nodePurpose = "node"
+// proofTime is how long a node takes a request that another one has passed on. Their clocks may
+// differ.
+const proofTime = time.Minute
+
+// proof derives from the keys that a request comes from a node: for one node, one request, one
+// client and one time, so that who gets to see it can do nothing else with it.
+func proof(signer *policy.Signer, to string, r *http.Request, seconds int64) string {
+	text := strconv.FormatInt(seconds, 10)
+	return text + "." + signer.Derive(proofPurpose(to, r, text))
+}
+
+// proofPurpose is what nodes derive from the keys to show each other.
+func proofPurpose(to string, r *http.Request, seconds string) string {
+	return strings.Join([]string{
+		"node", seconds, strings.TrimSuffix(to, "/"), r.Method, r.URL.RequestURI(), r.Header.Get(clientHeader),
+		r.Header.Get(principalHeader),
+	}, "\n")
+}
+
+// proven reports whether a proof is that of a request to this node.
+func (n *node) proven(r *http.Request, text string) bool {
+	seconds, derived, _ := strings.Cut(text, ".")
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	return err == nil && n.now().Sub(time.Unix(at, 0)).Abs() <= proofTime &&
+		n.signer.Derived(proofPurpose(n.Address, r, seconds), derived)
+}
+
+// nodeTransport makes the default transport of what nodes pass on: straight to the node that leads,
+// through no proxy.
+func nodeTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 5 * time.Second, MaxIdleConnsPerHost: keptConnections, IdleConnTimeout: 30 * time.Second,
+		ForceAttemptHTTP2: true,
+	}
+}
+
+// secretHeaders are those by which clients show who they are.
+var secretHeaders = []string{"Authorization", "X-Api-Key", "Ocp-Apim-Subscription-Key", "Cookie"}
 
 // reachTime bounds how long a node that follows waits until it has applied what it has passed on.
 const reachTime = time.Second
@@ -42,11 +82,12 @@ func (n *node) isPeer(r *http.Request) (bool, error) {
 	switch {
 	case n == nil || text == "":
 		return false, nil
-	case n.signer.Derived(nodePurpose, text):
+	case n.proven(r, text):
 		return true, nil
 	}
 	return false, web.WithStatus(http.StatusForbidden, noregret.Usage, nodeHeader,
-		"it was not made with the keys of this node: want the same keys.json on all nodes")
+		"it was not made with the keys of this node, for this request to %s and now: want the same keys.json on all "+
+			"nodes, an address of its own for each, and clocks that differ by less than %v", n.Address, proofTime)
 }
 
 // principal returns the owner of the access token of a request that another node has passed on, nil
@@ -82,18 +123,18 @@ func (n *node) pass(w http.ResponseWriter, r *http.Request, p *access.Principal,
 			out.SetURL(to)
 			h := out.Out.Header
 			for name := range h {
-				// This node has checked them.
-				if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
+				// This node has checked them. The one that leads needs no secrets of the client.
+				if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") || slices.Contains(secretHeaders, name) {
 					h.Del(name)
 				}
 			}
 			h.Del("Accept-Encoding") // this node compresses
-			h.Set(nodeHeader, n.signer.Derive(nodePurpose))
 			h.Set(clientHeader, from)
 			h.Del(principalHeader)
 			if p != nil && p.Hash != (access.Hash{}) {
 				h.Set(principalHeader, hex.EncodeToString(p.Hash[:]))
 			}
+			h.Set(nodeHeader, proof(n.signer, leader, out.Out, n.now().Unix()))
 			h.Set(web.RequestID, w.Header().Get(web.RequestID))
 		},
 		Transport: n.transport,

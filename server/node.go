@@ -37,6 +37,7 @@ type node struct {
 	looking  sync.Mutex // held by look
 	ended    bool       // only look uses it
 	term     uint64     // with which it leads, or has led; only look uses it
+	stranger string     // the last holder of the lease with other keys; only look uses it
 	wait     time.Time  // until then it does not ask for the lease; only look uses it
 	tail     *tail      // that it follows, nil for none; only look uses it
 
@@ -64,10 +65,8 @@ func newNode(c *Config, log eventlog.Log, live *liveState, w *writer, signer *po
 	n := &node{
 		Cluster: c.Cluster, log: log, live: live, writer: w, signer: signer, now: c.Now, logger: c.Logger,
 	}
-	n.transport = c.Cluster.Transport
-	if usual, ok := http.DefaultTransport.(*http.Transport); n.transport == nil && ok {
-		own := usual.Clone()
-		own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, keptConnections
+	if n.transport = n.Transport; n.transport == nil {
+		own := nodeTransport()
 		n.transport, n.disconnect = own, own.CloseIdleConnections
 	}
 	n.behind.since = c.Now()
@@ -114,7 +113,7 @@ func (n *node) look() {
 
 // ask asks for the lease.
 func (n *node) ask(ctx context.Context, asked time.Time) {
-	tenure, err := n.Lease.Hold(ctx, n.Address+"#"+strconv.FormatUint(n.live.position(), 10))
+	tenure, err := n.Lease.Hold(ctx, n.holder())
 	if err != nil {
 		n.logger.Debug("the lease of the cluster does not answer", "error", err)
 		n.mu.Lock()
@@ -125,6 +124,13 @@ func (n *node) ask(ctx context.Context, asked time.Time) {
 				"error", err)
 		}
 		return
+	}
+	if !tenure.Held && !n.signed(tenure.Holder) {
+		if tenure.Holder != n.stranger {
+			n.logger.Error("the holder of the cluster's lease has other keys, or is no node: nothing is "+
+				"passed on to it", "term", tenure.Term)
+		}
+		n.stranger, tenure.Holder = tenure.Holder, ""
 	}
 	n.mu.Lock()
 	n.tenure, n.at = tenure, asked
@@ -233,13 +239,28 @@ func (n *node) end(ctx context.Context) {
 func (n *node) leader() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.tenure.Held || n.at.IsZero() || n.now().Sub(n.at) > n.Grace {
+	if n.tenure.Held || n.tenure.Holder == "" || n.at.IsZero() || n.now().Sub(n.at) > n.Grace {
 		return ""
 	}
 	return addressOf(n.tenure.Holder)
 }
 
-// A holder of the lease is an address and, behind a #, the position that the node has reached.
+// A holder of the lease is an address and, each behind a #, the position that the node has reached
+// and what only nodes with the same keys can derive from both: whoever else can write to what keeps
+// the lease must not make nodes pass requests on.
+func (n *node) holder() string {
+	text := n.Address + "#" + strconv.FormatUint(n.live.position(), 10)
+	return text + "#" + n.signer.Derive(holderPurpose+text)
+}
+
+const holderPurpose = "holder\n"
+
+// signed reports whether a holder is a node with the same keys.
+func (n *node) signed(holder string) bool {
+	i := strings.LastIndexByte(holder, '#')
+	return i >= 0 && n.signer.Derived(holderPurpose+holder[:i], holder[i+1:])
+}
+
 func addressOf(holder string) string {
 	address, _, _ := strings.Cut(holder, "#")
 	return strings.TrimSuffix(address, "/")
@@ -247,6 +268,7 @@ func addressOf(holder string) string {
 
 func positionOf(holder string) (uint64, bool) {
 	_, text, _ := strings.Cut(holder, "#")
+	text, _, _ = strings.Cut(text, "#")
 	position, err := strconv.ParseUint(text, 10, 64)
 	return position, err == nil
 }

@@ -70,7 +70,6 @@ func TestLeadsByLeaseOnly(t *testing.T) {
 	logs[1].slow.Store(true)
 	slow.server.node.Lasts = 10 * time.Millisecond
 	slow.server.node.look() // gives up
-	slow.server.node.Lasts = clusterLasts
 	<-logs[1].entered
 	if slow.server.writer.leads.Load() {
 		t.Fatal("it leads before the log says so")

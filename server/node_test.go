@@ -187,21 +187,37 @@ func TestPassedOn(t *testing.T) {
 	if status != http.StatusForbidden {
 		t.Errorf("a token without the role: %d %s", status, b)
 	}
-	secret := other.server.node.signer.Derive(nodePurpose)
+	const path = "/v1/experiments/toy/resume"
+	proves := func(to *member, principal string, d time.Duration) string {
+		r, err := http.NewRequest("POST", to.http.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(principalHeader, principal)
+		return proof(other.server.node.signer, to.http.URL, r, c.now().Add(d).Unix())
+	}
+	zeros := strings.Repeat("00", 32)
 	for _, h := range []struct {
 		to     *member
+		path   string
 		header []string
 		status int
 		want   string
 	}{
-		{leader, []string{nodeHeader, "1.00"}, 403, "not made with the keys of this node"},
-		{other, []string{nodeHeader, secret}, 503, "this node does not lead"},
-		{leader, []string{nodeHeader, secret}, 409, "already running"},
-		{leader, []string{nodeHeader, secret, principalHeader, strings.Repeat("00", 32)}, 401, "access token"},
+		{leader, path, []string{nodeHeader, "1.00"}, 403, "not made with the keys of this node"},
+		{other, path, []string{nodeHeader, proves(other, "", 0)}, 503, "this node does not lead"},
+		{leader, path, []string{nodeHeader, proves(leader, "", 0)}, 409, "already running"},
+		{leader, path, []string{nodeHeader, proves(leader, zeros, 0), principalHeader, zeros}, 401, "access token"},
+		// What was seen on its way is of no use for anything else.
+		{leader, path, []string{nodeHeader, proves(other, "", 0)}, 403, "for this request to " + leader.http.URL},
+		{leader, path, []string{nodeHeader, proves(leader, "", 0), principalHeader, zeros}, 403, "this request"},
+		{leader, path, []string{nodeHeader, proves(leader, "", 0), clientHeader, "10.0.0.1"}, 403, "this request"},
+		{leader, "/v1/experiments/toy/pause", []string{nodeHeader, proves(leader, "", 0)}, 403, "this request"},
+		{leader, path, []string{nodeHeader, proves(leader, "", -2*time.Minute)}, 403, "and now"},
 	} {
-		status, b := h.to.do("POST", "/v1/experiments/toy/resume", "", h.header...)
+		status, b := h.to.do("POST", h.path, "", h.header...)
 		if status != h.status || !strings.Contains(string(b), h.want) {
-			t.Errorf("%q: %d %s, want %d", h.header, status, b, h.status)
+			t.Errorf("%s %q: %d %s, want %d", h.path, h.header, status, b, h.status)
 		}
 	}
 	r, err := http.NewRequest("POST", leader.http.URL+"/v1/experiments/toy/pause", nil)
@@ -220,5 +236,57 @@ func TestPassedOn(t *testing.T) {
 	if resp, _ := other.send(r); resp.StatusCode != 200 || resp.Header.Get(positionHeader) != "" ||
 		len(resp.Header.Values("X-Request-Id")) != 1 || len(resp.Header.Values("X-Content-Type-Options")) != 1 {
 		t.Errorf("%d, %v", resp.StatusCode, resp.Header)
+	}
+}
+
+// roundTripper is a function that sends requests.
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestPassesNoSecrets checks what a node passes on: to a node with the same keys only, and without
+// what clients show of themselves.
+func TestPassesNoSecrets(t *testing.T) {
+	var seen atomic.Pointer[http.Header]
+	inner := nodeTransport()
+	c := newCluster(t, 2, func(o *Config) {
+		o.Cluster.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			h := r.Header.Clone()
+			seen.Store(&h)
+			return inner.RoundTrip(r)
+		})
+	})
+	t.Cleanup(inner.CloseIdleConnections)
+	leader, other := c.look(), c.nodes[1]
+	leader.apply(toy)
+	c.agree()
+	secrets := []string{
+		"Authorization", "Bearer secret", "X-API-Key", "secret", "Ocp-Apim-Subscription-Key", "secret", "Cookie",
+		"noregret_session=secret",
+	}
+	body := feedbackFor(other.decide("toy", "a")[0])
+	if status, b := other.do("POST", "/v1/feedback", body, secrets...); status != 200 || seen.Load() == nil {
+		t.Fatalf("%d %s", status, b)
+	}
+	for name, values := range *seen.Load() {
+		if strings.Contains(strings.Join(values, " "), "secret") {
+			t.Errorf("%s is passed on", name)
+		}
+	}
+	// Somebody who can write the lease names a host of his.
+	seen.Store(nil)
+	c.clock.wait(clusterLasts)
+	if _, err := c.leases.Lease().Hold(t.Context(), leader.http.URL+"#7"); err != nil {
+		t.Fatal(err)
+	}
+	other.server.node.look()
+	status, b := other.do("POST", "/v1/feedback", feedbackFor(other.decide("toy", "b")[0]))
+	if status != http.StatusServiceUnavailable || !strings.Contains(string(b), "no node is known to lead") ||
+		seen.Load() != nil || !strings.Contains(other.logs.String(), "has other keys, or is no node") {
+		t.Errorf("%d %s, passed on: %v", status, b, seen.Load())
+	}
+	if n := other.node(); n.Leader != "" || n.End != n.Position {
+		t.Errorf("%+v", n)
 	}
 }
