@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/x509"
 	"net/http"
 	"net/url"
 	"time"
@@ -22,8 +23,9 @@ type Cluster struct {
 	Every, Lasts time.Duration
 	// Grace is how long ago a node may have been at the end of the log to count as ready, above 0.
 	Grace time.Duration
-	// Transport sends requests to the node that leads. Nil means one that uses no proxy and the
-	// certificates of the system.
+	// RootCAs sign the certificates of the other nodes. Nil means those of the system.
+	RootCAs *x509.CertPool
+	// Transport sends requests to the node that leads. Nil means one that uses no proxy.
 	Transport http.RoundTripper
 
 	knows, raise int           // versions of the rules, of tests

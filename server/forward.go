@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"net"
@@ -61,11 +63,11 @@ func (n *node) proven(r *http.Request, text string) bool {
 
 // nodeTransport makes the default transport of what nodes pass on: straight to the node that leads,
 // through no proxy.
-func nodeTransport() *http.Transport {
+func nodeTransport(authorities *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 5 * time.Second, MaxIdleConnsPerHost: keptConnections, IdleConnTimeout: 30 * time.Second,
-		ForceAttemptHTTP2: true,
+		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities},
 	}
 }
 

@@ -66,7 +66,7 @@ func newNode(c *Config, log eventlog.Log, live *liveState, w *writer, signer *po
 		Cluster: c.Cluster, log: log, live: live, writer: w, signer: signer, now: c.Now, logger: c.Logger,
 	}
 	if n.transport = n.Transport; n.transport == nil {
-		own := nodeTransport()
+		own := nodeTransport(n.RootCAs)
 		n.transport, n.disconnect = own, own.CloseIdleConnections
 	}
 	n.behind.since = c.Now()

@@ -249,7 +249,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // what clients show of themselves.
 func TestPassesNoSecrets(t *testing.T) {
 	var seen atomic.Pointer[http.Header]
-	inner := nodeTransport()
+	inner := nodeTransport(nil)
 	c := newCluster(t, 2, func(o *Config) {
 		o.Cluster.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 			h := r.Header.Clone()

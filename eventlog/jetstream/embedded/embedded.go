@@ -29,6 +29,9 @@ type Options struct {
 	Node  string
 	// Password is known to all nodes and to nobody else. Required.
 	Password string
+	// TLS encrypts what the nodes say to each other. Nil means that they speak in the clear, the
+	// password and the events.
+	TLS *TLS
 	// Dir is the directory of the server's files, which no other program uses.
 	Dir string
 	// Listen is the address at which the server listens for the others, HOST:PORT; "" is Node.
@@ -123,6 +126,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		c.Cluster = server.ClusterOpts{
 			Name: o.Cluster, Host: host, Port: port, Username: user, Password: o.Password, Advertise: o.Node,
 			NoAdvertise: true, ConnectRetries: 1 << 30,
+		}
+		if o.TLS != nil {
+			if c.Cluster.TLSConfig, err = o.TLS.config(); err != nil {
+				return nil, err
+			}
 		}
 		for _, p := range o.Peers {
 			c.Routes = append(c.Routes, &url.URL{Scheme: "nats", Host: p, User: url.UserPassword(user, o.Password)})

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net"
@@ -29,6 +30,7 @@ type replicated struct {
 	// cluster runs the NATS servers in the nodes' own processes.
 	cluster embedded.Options
 	secret  string           // the file
+	peerTLS embedded.TLS     // the files
 	server  *embedded.Server // that runs
 }
 
@@ -43,6 +45,11 @@ func (r *replicated) addTo(f *pflag.FlagSet) {
 	f.StringVar(&r.cluster.Node, "peer", "", "which of the peers this node is")
 	f.StringVar(&r.secret, "cluster-secret-file", "",
 		"file with the password that the peers know each other by, at least 16 bytes; needs --cluster")
+	f.StringVar(&r.peerTLS.Certificate, "cluster-cert", "",
+		"certificate chain of this peer, as a server and a client, for TLS between peers, PEM; needs --cluster")
+	f.StringVar(&r.peerTLS.Key, "cluster-key", "", "private key of --cluster-cert, PEM")
+	f.StringVar(&r.peerTLS.CA, "cluster-ca", "",
+		"certificates that sign those of the other nodes, of their peers and of https:// in --advertise, PEM")
 	f.StringVar(&r.advertise, "advertise", "",
 		"where other nodes reach this one, http://HOST:PORT; default --listen, if that names a host")
 }
@@ -67,7 +74,21 @@ func (r *replicated) embedded(data string) (embedded.Options, error) {
 				len(o.Password), leastSecret)
 		}
 	}
+	if r.peerTLS.Certificate != "" {
+		o.TLS = &r.peerTLS
+	}
 	return o, nil
+}
+
+// loopback reports whether all peers are on this machine.
+func (r *replicated) loopback() bool {
+	for _, p := range r.cluster.Peers {
+		host, _, _ := net.SplitHostPort(p)
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
 }
 
 // leastSecret is the length of a password.
@@ -82,7 +103,10 @@ func (r *replicated) start(ctx context.Context, data string, logger *slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	o.Logger = logger
+	if o.Logger = logger; o.TLS == nil && !r.loopback() {
+		logger.Warn("the peers speak in the clear, their password and the events too: want --cluster-cert, " +
+			"--cluster-key and --cluster-ca, or a network of their own")
+	}
 	if r.server, err = embedded.Start(ctx, o); err != nil {
 		return nil, err
 	}
@@ -104,10 +128,19 @@ func (r *replicated) options(data string) jetstream.Options {
 // check returns an error for flags that do not go together.
 func (r *replicated) check(data string) error {
 	nats := r.connects()
-	peers := len(r.cluster.Peers) > 0 || r.cluster.Node != "" || r.secret != ""
+	pair := r.peerTLS.Certificate != "" || r.peerTLS.Key != ""
+	peers := len(r.cluster.Peers) > 0 || r.cluster.Node != "" || r.secret != "" || pair
+	all := r.peerTLS.Certificate != "" && r.peerTLS.Key != "" && r.peerTLS.CA != ""
 	switch {
+	case !r.on() && r.peerTLS.CA != "":
+		return noregret.Errorf(noregret.Usage, "--cluster-ca", "it is for a log of several nodes: it needs --log or "+
+			"--cluster")
+	case r.embeds() && (pair || r.peerTLS.CA != "") && !all:
+		return noregret.Errorf(noregret.Usage, "--cluster-cert", "TLS between peers needs --cluster-cert, "+
+			"--cluster-key and --cluster-ca")
 	case peers && !r.embeds():
-		return noregret.Errorf(noregret.Usage, "--cluster", "--peers, --peer and --cluster-secret-file need it")
+		return noregret.Errorf(noregret.Usage, "--cluster", "--peers, --peer, --cluster-secret-file, "+
+			"--cluster-cert and --cluster-key need it")
 	case r.embeds() && (nats || len(r.servers) > 0):
 		return noregret.Errorf(noregret.Usage, "--cluster", "it is in place of --log and the flags of its NATS servers")
 	case !r.on() && (nats || r.advertise != ""):
@@ -148,6 +181,17 @@ func (r *replicated) join(c *server.Config, listen string, tls bool) (end func()
 		return nil, err
 	}
 	c.Cluster = server.DefaultCluster(lease, address)
+	if r.peerTLS.CA != "" {
+		pem, err := os.ReadFile(r.peerTLS.CA)
+		if err != nil {
+			return nil, noregret.Errorf(noregret.Usage, "--cluster-ca", "%w", err)
+		}
+		c.Cluster.RootCAs = x509.NewCertPool()
+		if !c.Cluster.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, noregret.Errorf(noregret.Usage, "--cluster-ca", "%s has no certificate: want some in PEM",
+				r.peerTLS.CA)
+		}
+	}
 	c.Log = func(events eventlog.Options) (eventlog.Log, error) {
 		log, err := jetstream.Open(context.Background(), o, events)
 		if err != nil {

@@ -31,6 +31,10 @@ func TestReplicatedRefuses(t *testing.T) {
 		clitest.Refusal{"serve --cluster c --peers h:1,h:2", "--peers: 2: want three or five"},
 		clitest.Refusal{"serve --cluster c --peers h:1,h:2,h:3", "--peer: \"\": want one of the peers"},
 		clitest.Refusal{"serve --cluster c --peers h:1 --peer h:1", "--cluster-secret-file: none"},
+		clitest.Refusal{"serve --cluster-cert c", "--cluster: --peers, --peer"},
+		clitest.Refusal{"serve --cluster-ca c", "--cluster-ca: it is for a log of several nodes"},
+		clitest.Refusal{"serve --cluster c --cluster-ca c", "--cluster-cert: TLS between peers needs"},
+		clitest.Refusal{"serve --log nats://h:1 --listen 127.0.0.1:1 --cluster-ca no", "--cluster-ca: open no"},
 		clitest.Refusal{"serve --cluster c --cluster-secret-file no", "--cluster-secret-file: open no"},
 	)
 }
