@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -305,7 +306,8 @@ func (l *Local) report(ctx context.Context) {
 }
 
 // Flush sends the sums and the units recorded so far. While the service is unavailable it retries
-// until ctx ends. A report that was not sent keeps its sequence number and goes out with the next
+// until ctx ends. A report that was not sent, or that the service refuses for another reason than
+// what is in it, such as the access token, keeps its sequence number and goes out with the next
 // Flush; sums recorded meanwhile form one further report, so that memory does not grow. The error
 // includes the sums that the service rejected or that arrived too late.
 func (l *Local) Flush(ctx context.Context) error {
@@ -344,12 +346,23 @@ func (l *Local) send(ctx context.Context) (refused, err error) {
 				f.Status, f.Error))
 		}
 	}
-	if err == nil || !passes(err) {
+	if err == nil || isBad(err) {
 		l.mu.Lock()
 		l.pending = nil
 		l.mu.Unlock()
 	}
 	return refused, err
+}
+
+// isBad reports whether a report cannot be counted, whoever sends it and whenever. All other
+// failures can be mended: those of an access token, of an address, of a limit. The units in the
+// report were acknowledged.
+func isBad(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return !passes(err) // it cannot be encoded
+	}
+	return e.Status == http.StatusBadRequest || e.Status == http.StatusConflict
 }
 
 // collect moves the sums recorded so far to the pending report. It reports whether there are any.

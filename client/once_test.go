@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -201,5 +202,60 @@ func TestFilesOfUnits(t *testing.T) {
 	_, err = s.client.NewLocal(t.Context(), "toy", o)
 	if noregret.CodeOf(err) != noregret.BadInput || !strings.Contains(err.Error(), "the units that were counted") {
 		t.Errorf("a file that is cut: %v", err)
+	}
+}
+
+// TestRefusedReportStays reports to a service that refuses the access token, cannot be found or
+// takes less: what was recorded counts once that is mended, and a report that is bad does not come
+// again.
+func TestRefusedReportStays(t *testing.T) {
+	s, ctx := newService(t), t.Context()
+	l, err := s.client.NewLocal(ctx, "toy", hourly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func() {
+		t.Helper()
+		d, err := l.Decide("u")
+		if err == nil {
+			d.HeldBack = false
+			err = l.Record(d, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuse := func(status int) {
+		answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		s.answer.Store(&answer)
+		if err := l.Flush(ctx); err == nil {
+			t.Errorf("%d is no error", status)
+		}
+		s.answer.Store(nil)
+	}
+	want := int64(0)
+	for _, status := range []int{403, 404, 413, 421, 500} {
+		record()
+		refuse(status)
+		if err := l.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want++
+	}
+	record()
+	refuse(400)
+	if err := l.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Report("toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := int64(0)
+	for _, a := range r.Arms {
+		got += a.N
+	}
+	if got != want {
+		t.Errorf("%d units count, want %d", got, want)
 	}
 }
