@@ -162,10 +162,17 @@ func (l *Local) Confirmed() time.Time {
 // the process. Without an outbox it does nothing.
 func (l *Local) Keep() error { return l.keep() }
 
+// mostOlder is the number of polls in a row after which an older policy is in force: the service
+// was restored from a backup. Before, it is that of a node that does not have the newer one yet, as
+// a Local may ask another node each time.
+const mostOlder = 20
+
 // poll keeps the policy up to date.
 func (l *Local) poll(ctx context.Context) {
 	defer l.done.Done()
 	pause := pauses{l.client.pause, longestPause}
+	step := pauses{l.client.pause, min(100*l.client.pause, longestPause)}
+	older := 0 // polls in a row that found an older policy
 	for ctx.Err() == nil {
 		wait := l.options.Wait
 		if l.confirmed.Load() == 0 || l.failure.Load() != nil {
@@ -181,6 +188,13 @@ func (l *Local) poll(ctx context.Context) {
 			continue
 		}
 		pause.next = l.client.pause
+		if p != nil && p.Version < l.policy.Load().Version {
+			if older++; older < mostOlder {
+				step.wait(ctx, nil)
+				continue
+			}
+		}
+		older, step.next = 0, l.client.pause
 		l.failure.Store(nil)
 		l.confirmed.Store(time.Now().UnixNano())
 		if p != nil {
