@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/x509"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -46,6 +47,11 @@ func (c *Cluster) validate() error {
 		return nil
 	}
 	u, err := url.Parse(c.Address)
+	anywhere := false
+	if err == nil {
+		ip := net.ParseIP(u.Hostname())
+		anywhere = ip != nil && ip.IsUnspecified() || u.Port() == "0"
+	}
 	switch {
 	case c.Lease == nil:
 		return noregret.Errorf(noregret.Usage, "cluster lease", "none: want one")
@@ -53,6 +59,9 @@ func (c *Cluster) validate() error {
 		u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return noregret.Errorf(noregret.Usage, "cluster address",
 			"%q: want where other nodes reach this one, such as http://10.0.0.1:8430", c.Address)
+	case anywhere:
+		return noregret.Errorf(noregret.Usage, "cluster address",
+			"%q: no other node can reach that: want the host and the port of this one", c.Address)
 	case c.Every < time.Millisecond:
 		return badField("cluster every", c.Every, "at least 1ms")
 	case c.Lasts < c.Every:

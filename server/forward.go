@@ -34,6 +34,9 @@ const (
 	positionHeader = "Noregret-Position"
 )
 
+// errNotTaken is the error of a node whose proof another one does not take.
+var errNotTaken = errors.New("not taken")
+
 // proofTime is how long a node takes a request that another one has passed on. Their clocks may
 // differ.
 const proofTime = time.Minute
@@ -141,6 +144,9 @@ func (n *node) pass(w http.ResponseWriter, r *http.Request, p *access.Principal,
 		},
 		Transport: n.transport,
 		ModifyResponse: func(answer *http.Response) error {
+			if answer.Header.Get(nodeHeader) != "" {
+				return errNotTaken
+			}
 			position, err := strconv.ParseUint(answer.Header.Get(positionHeader), 10, 64)
 			answer.Header.Del(positionHeader)
 			for name := range w.Header() {
@@ -157,6 +163,11 @@ func (n *node) pass(w http.ResponseWriter, r *http.Request, p *access.Principal,
 	}
 	proxy.ServeHTTP(w, r)
 	if failed != nil {
+		if errors.Is(failed, errNotTaken) {
+			n.logger.Error("the node that leads does not take requests of this one: it has other keys, another "+
+				"address, or a clock that differs by more than "+proofTime.String(), "leader", leader)
+			return web.Unavailable(errNoLeader)
+		}
 		n.logger.Debug("the node that leads does not answer", "leader", leader, "error", failed)
 		if _, ok := errors.AsType[*http.MaxBytesError](failed); ok {
 			return failed

@@ -85,6 +85,7 @@ func (m *middleware) observer(rt web.Route) func(r *http.Request, status int, to
 func (m *middleware) serve(rt web.Route, w http.ResponseWriter, r *http.Request) error {
 	peer, err := m.node.isPeer(r)
 	if err != nil {
+		w.Header().Set(nodeHeader, "refused") // which is no answer for the client
 		return err
 	}
 	p, err := m.authorize(rt, w, r, peer)

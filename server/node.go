@@ -38,6 +38,7 @@ type node struct {
 	ended    bool       // only look uses it
 	term     uint64     // with which it leads, or has led; only look uses it
 	stranger string     // the last holder of the lease with other keys; only look uses it
+	double   time.Time  // since when another node has this one's address; only look uses it
 	wait     time.Time  // until then it does not ask for the lease; only look uses it
 	tail     *tail      // that it follows, nil for none; only look uses it
 
@@ -132,6 +133,7 @@ func (n *node) ask(ctx context.Context, asked time.Time) {
 		}
 		n.stranger, tenure.Holder = tenure.Holder, ""
 	}
+	n.meet(asked, tenure)
 	n.mu.Lock()
 	n.tenure, n.at = tenure, asked
 	n.mu.Unlock()
@@ -143,6 +145,26 @@ func (n *node) ask(ctx context.Context, asked time.Time) {
 	}
 	n.note(asked, tenure)
 }
+
+// meet says so if another node leads at this one's address, which would pass requests on to itself
+// for ever. The process that was this node before may hold the lease a little longer.
+func (n *node) meet(asked time.Time, tenure eventlog.Tenure) {
+	if tenure.Held || addressOf(tenure.Holder) != n.address() {
+		n.double = time.Time{}
+		return
+	}
+	if n.double.IsZero() {
+		n.double = asked
+	}
+	if wait := 2 * n.Lasts; asked.Sub(n.double) >= wait {
+		n.logger.Error("another node leads at the address of this one, which can pass nothing on: each needs an "+
+			"address of its own (--advertise)", "address", n.Address)
+		n.double = asked.Add(n.Grace) // says it again then
+	}
+}
+
+// address is the node's own, as [addressOf] returns those of others.
+func (n *node) address() string { return strings.TrimSuffix(n.Address, "/") }
 
 // holds reports whether the lease is this node's, in a term, by its last answer.
 func (n *node) holds(term uint64) bool {
@@ -242,7 +264,10 @@ func (n *node) leader() string {
 	if n.tenure.Held || n.tenure.Holder == "" || n.at.IsZero() || n.now().Sub(n.at) > n.Grace {
 		return ""
 	}
-	return addressOf(n.tenure.Holder)
+	if leader := addressOf(n.tenure.Holder); leader != n.address() {
+		return leader
+	}
+	return ""
 }
 
 // A holder of the lease is an address and, each behind a #, the position that the node has reached

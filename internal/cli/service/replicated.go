@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,15 +81,25 @@ func (r *replicated) embedded(data string) (embedded.Options, error) {
 	return o, nil
 }
 
-// loopback reports whether all peers are on this machine.
+// loopback reports whether all NATS servers are on this machine.
 func (r *replicated) loopback() bool {
+	for _, server := range r.servers {
+		u, err := url.Parse(server)
+		if err != nil || !isLoopback(u.Hostname()) {
+			return false
+		}
+	}
 	for _, p := range r.cluster.Peers {
-		host, _, _ := net.SplitHostPort(p)
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if host, _, _ := net.SplitHostPort(p); !isLoopback(host) {
 			return false
 		}
 	}
 	return true
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // leastSecret is the length of a password.
@@ -208,6 +219,10 @@ func (r *replicated) address(listen string, tls bool) (string, error) {
 		return r.advertise, nil
 	}
 	host, port, err := net.SplitHostPort(listen)
+	if err == nil && isLoopback(host) && !r.loopback() {
+		return "", command.OutOfRange("--advertise", `""`, "where other nodes reach this one, as http://10.0.0.1:8430, "+
+			"because they are on other machines and --listen is an address of this one only")
+	}
 	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() || port == "0" {
 		return "", command.OutOfRange("--advertise", `""`, "where other nodes reach this one, as http://10.0.0.1:8430, "+
 			"because --listen does not say it")

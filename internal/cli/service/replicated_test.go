@@ -31,10 +31,15 @@ func TestReplicatedRefuses(t *testing.T) {
 		clitest.Refusal{"serve --cluster c --peers h:1,h:2", "--peers: 2: want three or five"},
 		clitest.Refusal{"serve --cluster c --peers h:1,h:2,h:3", "--peer: \"\": want one of the peers"},
 		clitest.Refusal{"serve --cluster c --peers h:1 --peer h:1", "--cluster-secret-file: none"},
+		clitest.Refusal{"serve --log nats://10.0.0.9:1 --listen 127.0.0.1:8430", "--advertise: \"\" is out of range"},
+		clitest.Refusal{
+			"serve --log nats://127.0.0.1:1 --advertise http://0.0.0.0:8430",
+			"cluster address: \"http://0.0.0.0:8430\": no other node can reach that",
+		},
 		clitest.Refusal{"serve --cluster-cert c", "--cluster: --peers, --peer"},
 		clitest.Refusal{"serve --cluster-ca c", "--cluster-ca: it is for a log of several nodes"},
 		clitest.Refusal{"serve --cluster c --cluster-ca c", "--cluster-cert: TLS between peers needs"},
-		clitest.Refusal{"serve --log nats://h:1 --listen 127.0.0.1:1 --cluster-ca no", "--cluster-ca: open no"},
+		clitest.Refusal{"serve --log nats://127.0.0.1:1 --listen 127.0.0.1:1 --cluster-ca no", "--cluster-ca: open no"},
 		clitest.Refusal{"serve --cluster c --cluster-secret-file no", "--cluster-secret-file: open no"},
 	)
 }
