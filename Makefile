@@ -191,6 +191,11 @@ cluster-faults: ## break three nodes and three servers of NATS under load, in ev
 archive: ## write the next data directory that later versions must open, into server/testdata/archive
 	$(GO) test -count=1 -run 'TestArchives$$' -v ./server -write-archive
 
+CLUSTER_KILLS ?= 100
+.PHONY: cluster-soak
+cluster-soak: ## three nodes on this machine, of which 100 are killed under load, half of them the leading one (CLUSTER_KILLS=100)
+	CLUSTER_KILLS=$(CLUSTER_KILLS) $(GO) test -count=1 -timeout 2h -run 'TestKills$$' -v ./internal/cli/demo/internal/drill
+
 SOAK_MINUTES ?= 10
 .PHONY: soak
 soak: ## the service under load with full disks, limits, clock steps, kills and restores; its books must balance (SOAK_MINUTES=10; Linux)

@@ -71,10 +71,13 @@ func NewCommand(a *command.App, below ...*cobra.Command) *cobra.Command {
   noregret demo --plot demo.svg --keep demo-data --exit
 
   # Classifiers for rare positives
-  noregret demo classifier`,
+  noregret demo classifier
+
+  # Three nodes, killed under load
+  noregret demo cluster`,
 		Args: command.NoArgs,
 	}, o)
-	cmd.AddCommand(below...)
+	cmd.AddCommand(append(below, NewClusterCommand(a))...)
 	return cmd
 }
 
@@ -103,20 +106,19 @@ func (o *demoOptions) Validate() error {
 	return nil
 }
 
-// directory creates the directory of the service's data, and returns it with the function that
-// removes it.
-func (o *demoOptions) directory() (dir string, remove func() error, err error) {
-	if o.keep == "" {
+// directory creates the directory of a service's data, that of --keep or a temporary one for "",
+// and returns it with the function that removes it.
+func directory(keep string) (dir string, remove func() error, err error) {
+	if keep == "" {
 		if dir, err = os.MkdirTemp("", "noregret-demo-"); err != nil {
 			return "", nil, noregret.Errorf(noregret.Internal, "", "no temporary directory: %w", err)
 		}
 		return dir, func() error { return os.RemoveAll(dir) }, nil
 	}
-	if list, err := os.ReadDir(o.keep); err == nil && len(list) > 0 {
-		return "", nil, noregret.Errorf(noregret.Usage, "--keep", "%q is not empty; name another directory",
-			o.keep)
+	if list, err := os.ReadDir(keep); err == nil && len(list) > 0 {
+		return "", nil, noregret.Errorf(noregret.Usage, "--keep", "%q is not empty; name another directory", keep)
 	}
-	return o.keep, func() error { return nil }, nil
+	return keep, func() error { return nil }, nil
 }
 
 // Run implements [command.Options].
@@ -129,7 +131,7 @@ func (o *demoOptions) Run(ctx context.Context, a *command.App, _ []string) (err 
 	if err != nil {
 		return err
 	}
-	dir, remove, err := o.directory()
+	dir, remove, err := directory(o.keep)
 	if err != nil {
 		return err
 	}
