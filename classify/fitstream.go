@@ -33,8 +33,11 @@ type StreamOptions struct {
 
 // FitStream trains on a stream in one pass and keeps none of its rows, so the stream may be endless
 // or larger than the disk. Rows must come in random order. There is no shuffling and no held-out
-// part, the threshold is 0, and the algorithm must be an online learner: stamp, spade or one of
-// sgd-*. FitStream reads s to its end; the caller closes it. Memory is O(number of features).
+// part, and the algorithm must be an online learner, whose threshold is 0: stamp, spade or one of
+// sgd-*. [Auto] without options of a learner compares two of them by what they predict before they
+// learn, with a threshold by these predictions, at some two times the cost; the History of the
+// model has the values. FitStream reads s to its end; the caller closes it. Memory is O(number of
+// features).
 //
 // Errors: usage for options that need more than a pass or an algorithm that cannot learn from a
 // stream (the error's Place is then "algorithm") or a label of unknown sign (Place "positive"),
@@ -65,6 +68,7 @@ type streamFit struct {
 	learner Learner
 	observe func(x Example) error // of the learner, for rows of a data set
 	labels  streamLabels
+	auto    *streamAuto // nil for one learner
 	// counts has the rows and weights of the labels so far; the stream has read further.
 	counts []dataset.Label
 }
@@ -76,21 +80,41 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 	if opt.SaveEvery > 0 && opt.Save == nil {
 		return nil, usage("models are wanted every %d rows, but Save is nil", opt.SaveEvery)
 	}
+	f := &streamFit{opt: opt, stream: s, labels: newStreamLabels(opt.Positive)}
+	if opt.Fit.compares() {
+		var err error
+		if f.auto, err = newStreamAuto(opt.Fit); err != nil {
+			return nil, err
+		}
+		f.use(f.auto.learners[0].fit, f.auto.learners[0].learner, false)
+		return f, nil
+	}
 	r, l, err := streamLearner(opt.Fit)
 	if err != nil {
 		return nil, err
 	}
-	// The model file states the options that a stream implies.
-	o := &r.Options
-	o.Seed, o.Holdout, o.Threshold = 0, new(0.0), ThresholdZero
-	f := &streamFit{
-		opt: opt, fit: *r, stream: s, learner: l, observe: l.Observe,
-		labels: newStreamLabels(opt.Positive),
-	}
-	if l, ok := l.(interface{ observeRow(x Example) error }); ok {
-		f.observe = l.observeRow
-	}
+	f.use(r, l, false)
+	f.observe = observeOf(l)
 	return f, nil
+}
+
+// use takes a learner with its resolved options.
+func (f *streamFit) use(r *resolved, l Learner, tuned bool) {
+	// The model file states the options that a stream implies.
+	f.fit, f.learner = *r, l
+	o := &f.fit.Options
+	o.Seed, o.Holdout, o.Threshold = 0, new(0.0), ThresholdZero
+	if tuned {
+		o.Threshold = ThresholdTuned
+	}
+}
+
+// observeOf is the learner's Observe, for rows of a data set.
+func observeOf(l Learner) func(Example) error {
+	if l, ok := l.(interface{ observeRow(x Example) error }); ok {
+		return l.observeRow
+	}
+	return l.Observe
 }
 
 // streamLearner returns the online learner of the options and the options resolved, or an error for
@@ -137,7 +161,14 @@ func streamLearners() string {
 
 // read passes every row to the learner, until the stream or ctx ends.
 func (f *streamFit) read(ctx context.Context) error {
-	err := f.labels.read(ctx, f.stream, f.opt.Started, f.row, func() {
+	err := f.labels.read(ctx, f.stream, f.opt.Started, func(x Example, class uint16) error {
+		return f.row(ctx, x, class)
+	}, func() error {
+		if f.auto != nil { // the rows are those of a block, which is read anew
+			if err := f.auto.learn(ctx); err != nil {
+				return err
+			}
+		}
 		if f.opt.Progress != nil {
 			m := f.fit.two
 			f.opt.Progress(Progress{
@@ -145,16 +176,22 @@ func (f *streamFit) read(ctx context.Context) error {
 				Value: m.Value(f.learner.Progressive()),
 			})
 		}
+		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case f.auto != nil:
+		return f.auto.finish(ctx)
 	}
 	return f.learner.Finish()
 }
 
 // row passes a row to the learner and saves the model when it is due.
-func (f *streamFit) row(x Example, class uint16) error {
-	if err := f.observe(x); err != nil {
+func (f *streamFit) row(ctx context.Context, x Example, class uint16) error {
+	if f.auto != nil {
+		f.auto.rows = append(f.auto.rows, x)
+	} else if err := f.observe(x); err != nil {
 		return err
 	}
 	for len(f.counts) < len(f.labels.names) {
@@ -163,6 +200,11 @@ func (f *streamFit) row(x Example, class uint16) error {
 	f.counts[class].Rows++
 	f.counts[class].Weight += x.Weight
 	if every := f.opt.SaveEvery; every > 0 && f.labels.rows%every == 0 {
+		if f.auto != nil {
+			if err := f.auto.learn(ctx); err != nil {
+				return err
+			}
+		}
 		return f.save()
 	}
 	return nil
@@ -204,7 +246,15 @@ func (f *streamFit) model() (*Model, error) {
 			"need both classes: %d rows are positive (label %q) and %d are negative", train.Positives, name,
 			train.Negatives)
 	}
+	threshold := 0.0
+	var choice streamChoice
+	if f.auto != nil {
+		choice = f.auto.choose()
+		f.use(choice.fit, choice.learner, choice.tuned)
+		threshold = choice.threshold
+	}
 	lin := f.learner.Model()
+	lin.Threshold = threshold
 	if len(lin.Weights) > info.Dim {
 		lin.Weights = lin.Weights[:info.Dim]
 	}
@@ -216,6 +266,9 @@ func (f *streamFit) model() (*Model, error) {
 			Candidate: fmt.Sprintf("row %d", f.labels.rows), Examples: f.labels.rows, Progressive: &value,
 			StepScale: f.fit.learner.StepScale,
 		}},
+	}
+	if f.auto != nil {
+		result.History, result.Chosen = choice.entries, choice.chosen
 	}
 	m, err := newModel(result, f.fit.Options, info, positiveFirst(info, positive))
 	if err != nil {
@@ -263,7 +316,7 @@ func newStreamLabels(positive string) streamLabels {
 // read calls started, if it is not nil, once the first rows are read, row for every row with the
 // class number of its label, and after for every block.
 func (l *streamLabels) read(ctx context.Context, s *dataset.Stream, started func(dataset.Info),
-	row func(x Example, class uint16) error, after func(),
+	row func(x Example, class uint16) error, after func() error,
 ) error {
 	return readBlocks(ctx, s, func(b *dataset.Block) error {
 		if err := l.extend(s); err != nil {
@@ -284,8 +337,7 @@ func (l *streamLabels) read(ctx context.Context, s *dataset.Stream, started func
 				return err
 			}
 		}
-		after()
-		return nil
+		return after()
 	})
 }
 

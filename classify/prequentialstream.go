@@ -142,15 +142,16 @@ func (e *streamEvaluation) row(x Example, _ uint16) error {
 }
 
 // report reports the progress.
-func (e *streamEvaluation) report() {
+func (e *streamEvaluation) report() error {
 	if e.opt.Progress == nil {
-		return
+		return nil
 	}
 	m := e.opt.Fit.Measure.(measure.Measure)
 	e.opt.Progress(Progress{
 		Algorithm: e.algorithm, Pass: 1, Passes: 1, Examples: e.labels.rows, Total: -1, Measure: m.Name(),
 		Value: m.Value(e.forms[0].Window()),
 	})
+	return nil
 }
 
 // formError adds the name of the form to an error.

@@ -239,5 +239,8 @@ func historyLine(t classify.ModelTraining) string {
 	if len(t.History) == 1 {
 		return t.History[t.Chosen].Candidate + ", the only candidate"
 	}
+	if t.History[t.Chosen].Holdout == nil { // of a stream: it may be the simplest, not the best
+		return fmt.Sprintf("%s, of %d candidates", t.History[t.Chosen].Candidate, len(t.History))
+	}
 	return fmt.Sprintf("%s, the best of %d candidates", t.History[t.Chosen].Candidate, len(t.History))
 }

@@ -3,12 +3,15 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/dataflags"
+	"github.com/noregret/noregret/internal/cli/show"
 )
 
 // streamExcludes are the flags that --stream excludes.
@@ -53,7 +56,25 @@ func (o *trainOptions) runStream(ctx context.Context, a *command.App, inputs []s
 		return withFlag(err)
 	}
 	dataflags.Skipped(a, s.Info())
+	if o.opt.Algorithm == classify.Auto {
+		a.Note("%s", streamChoice(m))
+	}
 	return o.save(a, m)
+}
+
+// streamChoice says which algorithm a stream's model is of where none was named, and why.
+func streamChoice(m *classify.Model) string {
+	h := m.Training.History
+	if len(h) == 1 {
+		return fmt.Sprintf("the algorithm is %s, which has %s as its objective: no others are compared with settings "+
+			"of a learner or --drift", m.Algorithm, m.Measure)
+	}
+	var tried []string
+	for _, e := range h {
+		tried = append(tried, fmt.Sprintf("%s (%s)", show.NumberOf(e.Progressive), e.Candidate))
+	}
+	return fmt.Sprintf("the algorithm is %s: the %s of what each predicted before it learned from a row is %s",
+		h[m.Training.Chosen].Candidate, m.Measure, strings.Join(tried, ", "))
 }
 
 // streamDecisions reports which defaults were chosen, after the first rows are read.
