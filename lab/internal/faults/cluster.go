@@ -26,7 +26,7 @@ const (
 	stream     = "noregret" // the log of the nodes
 	experiment = "toy"
 	token      = "faults-admin-token-0123456789"
-	patience   = 2 * time.Minute // for what must come back by itself
+	patience   = time.Minute // for what must come back by itself
 )
 
 const definition = `name: toy
@@ -50,6 +50,12 @@ type machine struct {
 }
 
 func (m *machine) at(port int) string { return net.JoinHostPort(m.host, fmt.Sprint(m.ports[port])) }
+
+// disk is where the server keeps its files.
+func (m *machine) disk() string { return filepath.Join(m.dir, "nats") }
+
+// ballast is the name of a file that fills a disk.
+func (m *machine) ballast() string { return filepath.Join(m.disk(), "ballast") }
 
 // processes are what runs on the machine.
 func (m *machine) processes() []*process { return []*process{m.server, m.node} }
@@ -83,13 +89,18 @@ func layOut(dir string, p programs, spaces bool, sync string) (c *cluster, err e
 		}
 		copy(m.ports[:], ports[4*i%len(ports):])
 		c.machines = append(c.machines, m)
-		if err := os.MkdirAll(filepath.Join(m.dir, "nats"), 0o700); err != nil {
+		if err := os.MkdirAll(m.disk(), 0o700); err != nil {
 			return nil, err
 		}
 	}
 	if spaces {
 		if err := c.wire(); err != nil {
 			return nil, err
+		}
+		for _, m := range c.machines {
+			if err := m.mount(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	tokens := filepath.Join(dir, "tokens.yaml")
@@ -129,7 +140,7 @@ http: %q
 max_payload: 8MB
 jetstream { store_dir: %q, max_mem: 64MB, max_file: 8GB, sync_interval: %s }
 cluster { name: faults, listen: %q, routes: [%s] }
-`, i, m.at(0), m.at(2), filepath.Join(m.dir, "nats"), c.sync, m.at(1), strings.Join(routes, ", "))
+`, i, m.at(0), m.at(2), m.disk(), c.sync, m.at(1), strings.Join(routes, ", "))
 	return os.WriteFile(filepath.Join(m.dir, "nats.conf"), []byte(text), 0o600)
 }
 

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,12 +17,15 @@ import (
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
+// insideVariable tells a process that it is in namespaces of its own, and where its files are.
+const insideVariable = "LAB_FAULTS_INSIDE"
+
 // options are the flags of "noregret-lab faults".
 type options struct {
 	faults []string
 	rounds int
-	dir    string
 	sync   string
+	stdout io.Writer
 }
 
 // Command returns the command "noregret-lab faults".
@@ -43,9 +47,11 @@ The faults are ` + strings.Join(all, ", ") + ".",
 	f := c.Flags()
 	f.StringSliceVar(&o.faults, "faults", nil, "faults to bring about; empty for all that are possible here")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds of each fault, 1 to 1000")
-	f.StringVar(&o.dir, "dir", "", "directory for the files of the machines, kept; a temporary one by default")
 	f.StringVar(&o.sync, "sync", "always", "sync_interval of the servers: always, or a time such as 2m")
-	return study.New(c, "rounds", o.run)
+	return study.New(c, "rounds", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
+		o.stdout = c.OutOrStdout()
+		return o.run(ctx, r)
+	})
 }
 
 // check returns an error for a flag out of its range.
@@ -63,24 +69,26 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	dir := o.dir
+	dir, inside := os.Getenv(insideVariable), true
 	if dir == "" {
 		var err error
 		if dir, err = os.MkdirTemp("", "faults"); err != nil {
-			return nil, noregret.Errorf(noregret.Internal, "--dir", "%w", err)
+			return nil, noregret.Errorf(noregret.Internal, "temporary directory", "%w", err)
 		}
 		defer func() { _ = os.RemoveAll(dir) }() // a rest of a temporary directory harms nobody
-	}
-	p, err := build(ctx, dir)
-	if err != nil {
-		return nil, err
+		if _, err := build(ctx, dir); err != nil {
+			return nil, err
+		}
+		if inside, err = isolate(ctx, dir, os.Args[1:], o.stdout, r.Notes); inside || err != nil {
+			return nil, err
+		}
 	}
 	chosen := slices.DeleteFunc(faults(), func(f fault) bool {
-		return len(o.faults) > 0 && !slices.Contains(o.faults, f.name)
+		return f.spaces && !inside || len(o.faults) > 0 && !slices.Contains(o.faults, f.name)
 	})
 	r.Expect(len(chosen) * o.rounds)
 	results, err := play(ctx, plan{
-		dir: filepath.Join(dir, "cluster"), programs: p, sync: o.sync, faults: chosen,
+		dir: filepath.Join(dir, "cluster"), programs: programsIn(dir), spaces: inside, sync: o.sync, faults: chosen,
 		rounds: o.rounds, step: r.Step,
 	})
 	return tabulate(results), err
@@ -90,6 +98,7 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 type plan struct {
 	dir      string
 	programs programs
+	spaces   bool // networks and disks of the machines' own
 	sync     string
 	faults   []fault
 	rounds   int
@@ -108,7 +117,7 @@ type result struct {
 
 // play plays the rounds.
 func play(ctx context.Context, p plan) (out []result, err error) {
-	c, err := layOut(p.dir, p.programs, false, p.sync)
+	c, err := layOut(p.dir, p.programs, p.spaces, p.sync)
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +152,8 @@ func play(ctx context.Context, p plan) (out []result, err error) {
 // round plays one round of a fault. The nodes count some items before it, and the returned number
 // after it.
 func (c *cluster) round(ctx context.Context, run, counted int, h *histories, r *result) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
 	l := c.startLoad(ctx, run)
 	h.start(ctx)
 	err := l.flows(ctx)

@@ -8,7 +8,7 @@ import (
 // fault is something that is brought about and ended, while clients send feedback.
 type fault struct {
 	name, about string
-	spaces      bool // it needs network namespaces
+	spaces      bool // it needs networks and disks of the machines' own
 	run         func(ctx context.Context, c *cluster, l *load) error
 }
 
@@ -25,6 +25,15 @@ func faults() []fault {
 		{"kill-all", "kill -9 of all servers and nodes at once", false, killAll((*machine).processes)},
 		{"stall-node", "SIGSTOP of the node that leads, until another one does: two leaders", false, stallNode},
 		{"stall-server", "SIGSTOP of the server that leads the stream, until another one does", false, stallServer},
+		{"cut-leader", "the machine whose server leads the stream is cut off", true, cut(true, true, true)},
+		{"cut-replica", "another machine is cut off", true, cut(false, true, true)},
+		{"cut-out", "what the leading server's machine sends is lost", true, cut(true, true, false)},
+		{"cut-in", "what is sent to the leading server's machine is lost", true, cut(true, false, true)},
+		{"cut-all", "all machines are cut off from each other, for 5 s", true, cutAll},
+		{"flap", "the link of the leading server's machine goes down and up ten times, .5 s each", true, flap},
+		{"full-leader", "the disk of the server that leads the stream is full", true, full(true)},
+		{"full-replica", "the disk of another server is full", true, full(false)},
+		{"power", "all servers lose their power at once, sync always", true, power},
 	}
 }
 

@@ -15,10 +15,14 @@ import (
 // programs are the files of the programs that the machines run.
 type programs struct{ server, node string }
 
+func programsIn(dir string) programs {
+	return programs{server: filepath.Join(dir, "nats-server"), node: filepath.Join(dir, "noregret")}
+}
+
 // build compiles the programs with the go command: the server that the module of the laboratory
 // pins, and the command noregret as it is.
 func build(ctx context.Context, dir string) (p programs, err error) {
-	p = programs{server: filepath.Join(dir, "nats-server"), node: filepath.Join(dir, "noregret")}
+	p = programsIn(dir)
 	run := func(in string, args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir = in
