@@ -21,11 +21,11 @@ import (
 )
 
 // startNATS runs a NATS server in this process until the test ends and returns its address.
-func startNATS(t *testing.T) string {
+func startNATS(t *testing.T, users ...*natsserver.User) string {
 	t.Helper()
 	s, err := natsserver.NewServer(&natsserver.Options{
 		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		MaxPayload: 8 << 20, SyncInterval: time.Hour, // no test of the disk
+		MaxPayload: 8 << 20, Users: users, SyncInterval: time.Hour, // no test of the disk
 	})
 	if err != nil {
 		t.Fatal(err)

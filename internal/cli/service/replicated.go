@@ -155,8 +155,8 @@ func (r *replicated) check(data string) error {
 	case r.embeds() && (nats || len(r.servers) > 0):
 		return noregret.Errorf(noregret.Usage, "--cluster", "it is in place of --log and the flags of its NATS servers")
 	case !r.on() && (nats || r.advertise != ""):
-		return noregret.Errorf(noregret.Usage, "--log", "--advertise, --nats-creds, --nats-ca, --nats-cert and "+
-			"--nats-key are for a log of several nodes: they need --log")
+		return noregret.Errorf(noregret.Usage, "--log", "--advertise, --nats-creds, --nats-password-file, --nats-ca, "+
+			"--nats-cert and --nats-key are for a log of several nodes: they need --log")
 	}
 	if err := r.oneKind(data, r.on()); err != nil || !r.on() {
 		return err

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	natsserver "github.com/nats-io/nats-server/v2/server"
+
 	"github.com/noregret/noregret/internal/cli/clitest"
 )
 
@@ -23,6 +25,12 @@ func TestReplicatedRefuses(t *testing.T) {
 		clitest.Refusal{"serve --log 127.0.0.1:4222", "--log: an address without nats://"},
 		clitest.Refusal{"serve --log nats://h:1 --stream a.b", "jetstream.Options: Stream is \"a.b\""},
 		clitest.Refusal{"serve --log nats://h:1 --stream-replicas 2", "jetstream.Options: Replicas is 2"},
+		clitest.Refusal{"serve --log nats://u:p@h:1", "--log: an address with a user"},
+		clitest.Refusal{"log verify --log nats://u:p@h:1", "--log: an address with a user"},
+		clitest.Refusal{"serve --log nats://h:1 --nats-password-file no", "--nats-password-file: open no"},
+		clitest.Refusal{
+			"serve --log nats://h:1 --nats-creds a --nats-password-file no", "--nats-password-file: want it or",
+		},
 		clitest.Refusal{"serve --log nats://h:1 --nats-key k", "--nats-cert: a client of NATS needs both"},
 		clitest.Refusal{"serve --nats-creds c", "--log: --advertise, --nats-creds"},
 		clitest.Refusal{"serve --peers h:1", "--cluster: --peers, --peer"},
@@ -42,6 +50,26 @@ func TestReplicatedRefuses(t *testing.T) {
 		clitest.Refusal{"serve --log nats://127.0.0.1:1 --listen 127.0.0.1:1 --cluster-ca no", "--cluster-ca: open no"},
 		clitest.Refusal{"serve --cluster c --cluster-secret-file no", "--cluster-secret-file: open no"},
 	)
+}
+
+// TestPasswordFile runs a node on a server of NATS that wants a password.
+func TestPasswordFile(t *testing.T) {
+	nats := startNATS(t, &natsserver.User{Username: "shop", Password: "of: the shop"})
+	file := filepath.Join(t.TempDir(), "password")
+	for text, want := range map[string]string{"shop": "want one line", "shop:of: the shop\n": ""} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags := []string{"--log", nats, "--stream-replicas", "1", "--nats-password-file", file}
+		if want == "" {
+			startNode(t, t.TempDir(), flags...).listens(t)
+			continue
+		}
+		args := append([]string{"serve", "--data", t.TempDir()}, flags...)
+		if status, _, stderr := cmds.Try(t.Context(), args...); status != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%q: status %d: %s", text, status, stderr)
+		}
+	}
 }
 
 // TestOneKindOfLog checks that a directory belongs to one log: that in it, or a shared one.

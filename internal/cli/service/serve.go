@@ -140,7 +140,7 @@ func (o *serveOptions) config() server.Config {
 	if c.Retain < 0 {
 		c.Retain, c.RetainAll = 0, true
 	}
-	for _, file := range []string{o.listening.key, o.replicated.key, o.creds, o.secret, o.peerTLS.Key} {
+	for _, file := range []string{o.listening.key, o.replicated.key, o.creds, o.password, o.secret, o.peerTLS.Key} {
 		if file != "" {
 			c.Secrets = append(c.Secrets, file)
 		}

@@ -20,6 +20,7 @@ type stream struct {
 	name      string
 	replicas  int
 	creds     string
+	password  string // the file
 	ca        string
 	cert, key string
 }
@@ -31,6 +32,7 @@ func (s *stream) addTo(f *pflag.FlagSet) {
 	f.StringVar(&s.name, "stream", "noregret", "name of the log's stream; needs --log")
 	f.IntVar(&s.replicas, "stream-replicas", 3, "copies of the stream: 3, or 1 for a single NATS server")
 	f.StringVar(&s.creds, "nats-creds", "", "file of NATS credentials")
+	f.StringVar(&s.password, "nats-password-file", "", "file with the user and the password of NATS, USER:PASSWORD")
 	f.StringVar(&s.ca, "nats-ca", "", "certificates that sign those of the NATS servers, PEM")
 	f.StringVar(&s.cert, "nats-cert", "", "certificate of this client of NATS, PEM")
 	f.StringVar(&s.key, "nats-key", "", "private key of this client of NATS, PEM")
@@ -40,7 +42,9 @@ func (s *stream) addTo(f *pflag.FlagSet) {
 func (s *stream) named() bool { return len(s.servers) > 0 }
 
 // connects reports whether there is a flag about the connection.
-func (s *stream) connects() bool { return s.creds != "" || s.ca != "" || s.cert != "" || s.key != "" }
+func (s *stream) connects() bool {
+	return s.creds != "" || s.password != "" || s.ca != "" || s.cert != "" || s.key != ""
+}
 
 // dir is the directory of a node beside the stream.
 func (s *stream) dir(data string) string { return filepath.Join(data, "stream") }
@@ -55,6 +59,12 @@ func (s *stream) options(data string) jetstream.Options {
 	}
 	if s.creds != "" {
 		o.Connect = append(o.Connect, nats.UserCredentials(s.creds))
+	}
+	if s.password != "" {
+		o.Connect = append(o.Connect, nats.UserInfoHandler(func() (user, password string) {
+			user, password, _ = readPassword(s.password) // which check has read
+			return user, password
+		}))
 	}
 	if s.ca != "" {
 		o.Connect = append(o.Connect, nats.RootCAs(s.ca))
@@ -80,12 +90,37 @@ func (s *stream) oneKind(data string, shared bool) error {
 	return nil
 }
 
+// readPassword reads a user and a password.
+func readPassword(file string) (user, password string, err error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", noregret.Errorf(noregret.Usage, "--nats-password-file", "%w", err)
+	}
+	user, password, ok := strings.Cut(strings.TrimSpace(string(b)), ":")
+	if !ok || user == "" || password == "" || strings.ContainsAny(user+password, "\r\n") {
+		return "", "", noregret.Errorf(noregret.Usage, "--nats-password-file", "%s: want one line, USER:PASSWORD", file)
+	}
+	return user, password, nil
+}
+
 // addresses returns an error for flags of the connection that cannot be.
 func (s *stream) addresses() error {
 	if (s.cert == "") != (s.key == "") {
 		return noregret.Errorf(noregret.Usage, "--nats-cert", "a client of NATS needs both --nats-cert and --nats-key")
 	}
+	if s.creds != "" && s.password != "" {
+		return noregret.Errorf(noregret.Usage, "--nats-password-file", "want it or --nats-creds, not both")
+	}
+	if s.password != "" {
+		if _, _, err := readPassword(s.password); err != nil {
+			return err
+		}
+	}
 	for _, address := range s.servers {
+		if strings.Contains(address, "@") { // everybody on the machine can read the arguments
+			return noregret.Errorf(noregret.Usage, "--log", "an address with a user or a password: want "+
+				"--nats-password-file or --nats-creds")
+		}
 		if scheme, host, ok := strings.Cut(address, "://"); !ok || host == "" || scheme != "nats" && scheme != "tls" &&
 			scheme != "ws" && scheme != "wss" {
 			return noregret.Errorf(noregret.Usage, "--log", "an address without nats:// or tls:// and a host: want "+
@@ -99,8 +134,8 @@ func (s *stream) addresses() error {
 func (s *stream) check(data string) error {
 	switch {
 	case !s.named() && s.connects():
-		return noregret.Errorf(noregret.Usage, "--log", "--nats-creds, --nats-ca, --nats-cert and --nats-key are for "+
-			"a log in NATS: they need --log")
+		return noregret.Errorf(noregret.Usage, "--log", "--nats-creds, --nats-password-file, --nats-ca, "+
+			"--nats-cert and --nats-key are for a log in NATS: they need --log")
 	case !s.named():
 		return s.oneKind(data, false)
 	}
