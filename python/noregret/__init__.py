@@ -1,7 +1,7 @@
 """A client of the noregret decision service.
 
 Client makes calls. Local decides in the process by a copy of an experiment's policy, which it
-keeps up to date.
+keeps up to date, and sends sums of what the program has observed, kept in an outbox.
 """
 
 from .client import Client, ServiceError

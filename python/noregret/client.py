@@ -106,7 +106,7 @@ class Client:
             raise ValueError(f"URL: {url!r}: want http://HOST:PORT or https://HOST:PORT")
         if timeout <= 0 or attempts < 1 or pause <= 0:
             raise ValueError("want a timeout and a pause above 0, and at least 1 attempt")
-        self._parts, self._timeout, self._attempts, self.pause = parts, timeout, attempts, pause
+        self._parts, self.timeout, self._attempts, self.pause = parts, timeout, attempts, pause
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._context = context or (ssl.create_default_context() if parts.scheme == "https" else None)
         self._idle = threading.local()
@@ -137,7 +137,7 @@ class Client:
         path, headers = f"/v1/experiments/{quote(experiment, '')}/policy", {}
         if digest:
             path, headers = f"{path}?wait={int(1000 * wait)}ms", {"If-None-Match": f'"{digest}"'}
-        return self.call("GET", path, headers=headers, extra=wait, attempts=attempts, line=line)
+        return self.call("GET", path, headers=headers, timeout=self.timeout + wait, attempts=attempts, line=line)
 
     def call(
         self,
@@ -146,20 +146,20 @@ class Client:
         body: Any = None,
         *,
         headers: Optional[dict[str, str]] = None,
-        extra: float = 0,
+        timeout: float = 0,
         attempts: int = 0,
         line: Optional[Line] = None,
     ) -> Any:
         """Send a request that may be repeated, and return the JSON of its answer; None for 304.
 
-        extra seconds of silence are allowed, and line can cut the waiting.
+        timeout replaces that of the client, unless it is 0, and line can cut the waiting.
         """
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         sent = {**self._headers, **(headers or {}), **({"Content-Type": "application/json"} if data else {})}
         pauses = Pauses(self.pause)
         for left in range((attempts or self._attempts) - 1, -1, -1):
             try:
-                return self._once(method, self._parts.path.rstrip("/") + path, data, sent, extra, line or Line())
+                return self._once(method, self._parts.path.rstrip("/") + path, data, sent, timeout or self.timeout, line or Line())
             except Exception as e:
                 if left == 0 or not passes(e) or isinstance(e, ServiceError) and e.status == 401:
                     raise
@@ -167,7 +167,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connection that the calling thread keeps open between its calls."""
-        self._connection(self._timeout)[0].close()
+        self._connection(self.timeout)[0].close()
 
     def _connection(self, timeout: float) -> tuple[http.client.HTTPConnection, bool]:
         """Return a connection of this thread and process, and whether it was used before."""
@@ -182,9 +182,9 @@ class Client:
         return http.client.HTTPConnection(p.hostname or "", p.port, timeout=timeout), False
 
     def _once(
-        self, method: str, path: str, data: Optional[bytes], headers: dict[str, str], extra: float, line: Line
+        self, method: str, path: str, data: Optional[bytes], headers: dict[str, str], timeout: float, line: Line
     ) -> Any:
-        c, used = self._connection(self._timeout + extra)
+        c, used = self._connection(timeout)
         try:
             if not used:
                 c.connect()
@@ -196,7 +196,7 @@ class Client:
             c.close()
             if not used:
                 raise
-            return self._once(method, path, data, headers, extra, line)  # it was closed while idle
+            return self._once(method, path, data, headers, timeout, line)  # it was closed while idle
         except BaseException:
             c.close()
             raise
