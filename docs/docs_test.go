@@ -11,6 +11,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(serverVariable) != "" {
+		os.Exit(natsServer())
+	}
 	status := m.Run()
 	_ = os.RemoveAll(builtDir)
 	os.Exit(status)

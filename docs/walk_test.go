@@ -130,6 +130,7 @@ type walk struct {
 	address string // HOST:PORT
 	shown   string // the address of the page
 	env     []string
+	others  []string // other addresses of the page, each followed by the one in its place
 }
 
 // The addresses of the services on pages, which are their defaults.
@@ -172,7 +173,7 @@ func newWalk(t *testing.T, command string) *walk {
 
 // adapt puts the walk's service into a text of the page.
 func (w *walk) adapt(text string) string {
-	return strings.ReplaceAll(text, w.shown, w.address)
+	return strings.NewReplacer(append([]string{w.shown, w.address}, w.others...)...).Replace(text)
 }
 
 func (w *walk) do(s *step) {
@@ -281,6 +282,11 @@ func walkPage(t *testing.T, file string) {
 		fmt.Printf("NOTE: curl is not installed: %s is NOT tested.\n", file)
 		return
 	}
+	servers := bytes.Contains(page, []byte("nats-server"))
+	if servers && testing.Short() {
+		fmt.Printf("NOTE: %s takes half a minute and is NOT tested with -short.\n", file)
+		return
+	}
 	command := commandPath(t)
 	for _, language := range languages(steps) {
 		t.Run(cmp.Or(language, "shell"), func(t *testing.T) {
@@ -291,6 +297,9 @@ func walkPage(t *testing.T, file string) {
 				return
 			}
 			w := newWalk(t, command)
+			if servers {
+				w.cluster(string(page))
+			}
 			for i := range steps {
 				if s := &steps[i]; s.language == "" || s.language == language {
 					begun := time.Now()
