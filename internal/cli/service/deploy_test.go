@@ -2,6 +2,7 @@ package service
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ func TestDeployedFlags(t *testing.T) {
 		}
 		return string(b)
 	}
-	const config = "/etc/noregret/serve.yaml"
+	const config, secret = "/etc/noregret/serve.yaml", "/etc/noregret-cluster/secret"
 	check := func(name, file string, variables []string, args ...string) {
 		t.Helper()
 		if len(args) == 0 || args[0] != "serve" {
@@ -33,11 +34,17 @@ func TestDeployedFlags(t *testing.T) {
 		}
 		args = args[1:]
 		for i, a := range args {
-			if a == config {
-				args[i] = filepath.Join(t.TempDir(), "serve.yaml")
-				if err := os.WriteFile(args[i], []byte(file), 0o600); err != nil {
-					t.Fatal(err)
-				}
+			content := file
+			switch a {
+			case config:
+			case secret:
+				content = "sixteen bytes or more"
+			default:
+				continue
+			}
+			args[i] = filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(args[i], []byte(content), 0o600); err != nil {
+				t.Fatal(err)
 			}
 		}
 		o, _, err := configure(t, "", variables, args...)
@@ -79,7 +86,9 @@ func TestDeployedFlags(t *testing.T) {
 
 	var set struct {
 		Spec struct {
-			Template struct {
+			Replicas    int
+			ServiceName string `yaml:"serviceName"`
+			Template    struct {
 				Spec struct {
 					Security   map[string]any `yaml:"securityContext"`
 					Containers []struct {
@@ -101,6 +110,27 @@ func TestDeployedFlags(t *testing.T) {
 		variables = append(variables, e.Name+"="+e.Value)
 	}
 	check("kubernetes", read("deploy/kubernetes/serve.yaml"), variables, c.Args...)
+	nodes := set
+	nodes.Spec.Replicas = 0
+	if err := yaml.Unmarshal([]byte(read("deploy/kubernetes-cluster/nodes.yaml")), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	cluster := nodes.Spec.Template.Spec.Containers[0].Args
+	service := read("deploy/kubernetes-cluster/peers.yaml")
+	if name := nodes.Spec.ServiceName; !strings.Contains(service, "name: "+name+"\n") || name == set.Spec.ServiceName {
+		t.Errorf("the service of the peers is not %s", name)
+	}
+	for i := range nodes.Spec.Replicas {
+		pod := fmt.Sprint("noregret-", i)
+		var args []string
+		for _, a := range cluster {
+			args = append(args, strings.ReplaceAll(a, "$(POD_NAME)", pod))
+		}
+		check("kubernetes, "+pod, read("deploy/kubernetes/serve.yaml"), variables, args...)
+	}
+	if nodes.Spec.Replicas != 3 {
+		t.Errorf("%d nodes", nodes.Spec.Replicas)
+	}
 	if c.Security["readOnlyRootFilesystem"] != true || c.Security["allowPrivilegeEscalation"] != false ||
 		pod.Security["runAsNonRoot"] != true {
 		t.Errorf("the container is not confined: %v, %v", pod.Security, c.Security)
@@ -132,14 +162,16 @@ func TestDeployTools(t *testing.T) {
 		if err != nil {
 			t.Skip("NOT RUN: kubectl is not installed")
 		}
-		out, err := exec.Command(tool, "kustomize", "../../../deploy/kubernetes").CombinedOutput()
-		if err != nil {
-			t.Fatalf("kubectl kustomize: %v\n%s", err, out)
-		}
-		// The generated name of the configuration is that of the volume.
-		name := regexp.MustCompile(`name: (noregret-[a-z0-9]{10})`).FindAllStringSubmatch(string(out), -1)
-		if len(name) != 2 || name[0][1] != name[1][1] {
-			t.Errorf("the configuration and its volume: %q", name)
+		for _, dir := range []string{"kubernetes", "kubernetes-cluster"} {
+			out, err := exec.Command(tool, "kustomize", "../../../deploy/"+dir).CombinedOutput()
+			if err != nil {
+				t.Fatalf("kubectl kustomize: %v\n%s", err, out)
+			}
+			// The generated name of the configuration is that of the volume.
+			name := regexp.MustCompile(`name: (noregret-[a-z0-9]{10})\n`).FindAllStringSubmatch(string(out), -1)
+			if len(name) != 2 || name[0][1] != name[1][1] {
+				t.Errorf("%s: the configuration and its volume: %q", dir, name)
+			}
 		}
 	})
 }
