@@ -14,4 +14,4 @@ until grep -q listening "$dir/address"; do kill -0 "$pid"; sleep 0.1; done
 url=$(sed 's/listening on //' "$dir/address")
 printf 'name: toy\narms: [{name: one, value: 1}, {name: two, value: 2}, {name: three, value: 3}]\nmetrics: [{name: x}]\npolicy: {kind: fixed, split: {one: 0.5, two: 0.3, three: 0.2}}\n' |
 	"$dir/noregret" experiment apply --server "$url" -
-NOREGRET_URL=$url npm test
+NOREGRET_URL=$url NOREGRET=$dir/noregret npm test

@@ -2,11 +2,12 @@
 
 /** An answer of the service that is no success: its status and the problem's detail and place. */
 export class ServiceError extends Error {
-  constructor(status, problem) {
+  constructor(status, problem, after = 0) {
     super(`${problem.place ? `${problem.place}: ` : ''}${problem.detail ?? problem.errorDetails ?? `status ${status}`}`);
     this.name = 'ServiceError';
     this.status = status;
     this.problem = problem;
+    this.after = after; // seconds, of Retry-After
   }
 }
 
@@ -23,15 +24,16 @@ export class Client {
     this.#fetch = (...args) => fetch(...args);
   }
 
-  async call(method, path, body, headers = {}) {
-    const init = { method, headers: { ...this.#headers, ...headers } };
+  async call(method, path, body, headers = {}, signal = undefined) {
+    const init = { method, signal, headers: { ...this.#headers, ...headers } };
     if (body !== undefined) {
       init.headers['Content-Type'] = 'application/json';
       init.body = JSON.stringify(body);
     }
     const r = await this.#fetch(this.#url + path, init);
     if (r.ok || r.status === 304) return r;
-    throw new ServiceError(r.status, await r.json().catch(() => ({})));
+    const after = Number(r.headers.get('Retry-After'));
+    throw new ServiceError(r.status, await r.json().catch(() => ({})), after > 0 && after < 60 ? after : 0);
   }
 
   /** The decisions of an experiment for units: names, or { id, context }. */
@@ -53,10 +55,10 @@ export class Client {
     return (await this.call('GET', `/v1/experiments/${encodeURIComponent(experiment)}/report`)).json();
   }
 
-  /** The policy to decide by, null if it is still the one of the ETag: { policy, etag }. */
-  async policy(experiment, etag) {
-    const r = await this.call('GET', `/v1/experiments/${encodeURIComponent(experiment)}/policy`, undefined,
-      etag ? { 'If-None-Match': etag } : {});
+  /** The policy to decide by, null if it is still the one of the ETag after `wait` ms: { policy, etag }. */
+  async policy(experiment, etag, wait = 0, signal = undefined) {
+    const path = `/v1/experiments/${encodeURIComponent(experiment)}/policy${etag && wait ? `?wait=${Math.ceil(wait)}ms` : ''}`;
+    const r = await this.call('GET', path, undefined, etag ? { 'If-None-Match': etag } : {}, signal);
     return r.status === 304 ? null : { policy: await r.json(), etag: r.headers.get('ETag') };
   }
 

@@ -115,6 +115,10 @@ export class LocalPolicy {
   }
 
   get version() { return this.#policy.version; }
+  get experiment() { return this.#policy.experiment; }
+  get metrics() { return this.#policy.metrics ?? []; }
+  /** The answer of the service, which another Local can have as its first. */
+  get form() { return this.#policy; }
 
   /** The arm of a unit: { unit, arm, index, value, propensity, version, heldBack, hash }. */
   decide(unit) {
