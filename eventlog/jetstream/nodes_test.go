@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
@@ -275,5 +279,57 @@ func TestReadBehindRecent(t *testing.T) {
 		} else if !same(m.events[c.next-m.first], event(c.next)) {
 			t.Fatalf("position %d has %d bytes", c.next, len(m.events[c.next-m.first].Payload))
 		}
+	}
+}
+
+// TestShorterAtFirst checks that a node that begins waits where the stream seems to end before a
+// snapshot of it in the bucket: the server that said so was behind.
+func TestShorterAtFirst(t *testing.T) {
+	h := newHost(t)
+	a := openLog(t, h.options(t, "log"))
+	fill(t, a, 0, 5)
+	a.mu.Lock()
+	next := encode(a.last, group("w", 5))
+	a.mu.Unlock()
+	state := func(w io.Writer) error { _, err := io.WriteString(w, "state"); return err }
+	if err := a.writeSnapshot(next.end(), state); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.upload(t.Context(), 12); err != nil {
+		t.Fatal(err)
+	}
+	o := h.options(t, "log")
+	o.Patience = time.Minute
+	opened := make(chan error, 1)
+	go func() {
+		late, err := Open(t.Context(), o, eventlog.DefaultOptions())
+		if err == nil {
+			var s eventlog.Snapshot
+			s, err = late.LatestSnapshot(t.Context())
+			if err == nil && (s.Position != 12 || string(s.State) != "state") {
+				err = fmt.Errorf("the snapshot is %+v", s)
+			}
+			err = errors.Join(err, late.Close())
+		}
+		opened <- err
+	}()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(filepath.Join(o.Dir, markName)); err == nil {
+			break
+		}
+		select {
+		case <-tick.C:
+		case err := <-opened:
+			t.Fatal(err)
+		}
+	}
+	// It has seen where the stream ends.
+	if err := a.AppendAt(t.Context(), 11, group("w", 5)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }

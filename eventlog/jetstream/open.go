@@ -115,10 +115,17 @@ func (l *Log) open(ctx context.Context) (err error) {
 	if l.wire.hints, err = l.wire.conn.Subscribe(l.wire.hint(), l.hint.hear); err != nil {
 		return l.errorf(noregret.Internal, "%w", err)
 	}
-	if err := l.findEnds(ctx); err != nil {
-		return err
+	for {
+		// A server that has just begun may say that the stream is shorter than it is. A node that
+		// has seen nothing of it learns so from the snapshots only.
+		err := l.findEnds(ctx)
+		if err == nil {
+			err = l.findSnapshots(ctx)
+		}
+		if err == nil || !errors.Is(err, eventlog.ErrGone) || !wait.again() {
+			return err
+		}
 	}
-	return l.findSnapshots(ctx)
 }
 
 // await finds the stream and the bucket of the nodes as soon as the servers answer.

@@ -41,6 +41,7 @@ func (l *Log) findSnapshots(ctx context.Context) error {
 	if err != nil {
 		return noregret.Errorf(noregret.Internal, l.o.Dir, "%w", err)
 	}
+	l.snapshots = nil
 	for _, n := range names {
 		digits, ok := strings.CutSuffix(n.Name(), snapshotSuffix)
 		if position, err := strconv.ParseUint(digits, 10, 64); ok && err == nil && len(digits) == 20 {
