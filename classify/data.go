@@ -427,7 +427,7 @@ func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f visitor
 // visitRows is visit for rows that need not be copied.
 func visitRows(ctx context.Context, r dataset.RowReader, f visitor) (err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
-	rows := make([]dataset.Row, 256)
+	rows := make([]dataset.Row, 64)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err

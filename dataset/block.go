@@ -1,9 +1,5 @@
 package dataset
 
-import (
-	"slices"
-)
-
 // NoClass is the class number of a row whose label is missing.
 const NoClass = 0xffff
 
@@ -45,6 +41,12 @@ func (b *Block) Len() int { return len(b.Class) }
 func (b *Block) Row(i int) (index []uint32, value []float32) {
 	lo, hi := b.Offset[i], b.Offset[i+1]
 	return b.Index[lo:hi:hi], b.Value[lo:hi:hi]
+}
+
+// row sets x to row i, without a copy.
+func (b *Block) row(i int, x *Row) {
+	x.Index, x.Value = b.Row(i)
+	x.Class, x.Weight = b.Class[i], float32(b.RowWeight(i))
 }
 
 // RowWeight returns the weight of row i, 1 when the block has no weights.
@@ -137,23 +139,6 @@ func (b *Block) fitting(src *Block, lo, hi int) int {
 	return hi - lo
 }
 
-// clone returns a copy of b without spare capacity.
-func (b *Block) clone() *Block {
-	return &Block{
-		FirstRow: b.FirstRow,
-		Offset:   slices.Clip(slices.Clone(b.Offset)),
-		Index:    slices.Clip(slices.Clone(b.Index)),
-		Value:    slices.Clip(slices.Clone(b.Value)),
-		Class:    slices.Clip(slices.Clone(b.Class)),
-		Weight:   slices.Clip(slices.Clone(b.Weight)),
-	}
-}
-
-// size returns the bytes that the rows of b take in memory.
-func (b *Block) size() int64 {
-	return int64(4*len(b.Offset) + 8*len(b.Index) + 2*len(b.Class) + 4*len(b.Weight))
-}
-
 // appendOnes appends n ones; the result is never nil.
 func appendOnes(w []float32, n int) []float32 {
 	if w == nil {
@@ -173,4 +158,22 @@ type Reader interface {
 	Next(b *Block) error
 	// Close releases the Reader's resources. Closing twice is allowed.
 	Close() error
+}
+
+// Row is a row of a [Block], with its class number and weight.
+type Row struct {
+	Index  []uint32
+	Value  []float32
+	Class  uint16
+	Weight float32
+}
+
+// RowReader is a [Reader] that can also return rows where they are, without a copy. The Readers of
+// a [Set] in memory are.
+type RowReader interface {
+	Reader
+	// NextRows fills rows from the start and returns how many there are, at least one unless rows
+	// is empty. Their slices must not be written to and are valid until the set is closed. After
+	// the last row it returns 0 and io.EOF. The rows and their order are those of Next.
+	NextRows(rows []Row) (int, error)
 }

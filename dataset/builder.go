@@ -118,7 +118,7 @@ func (b *Builder) flush() {
 	b.info.count(&b.cur)
 	b.buf = encodeBlock(b.buf[:0], &b.cur)
 	_, _ = b.hash.Write(b.buf) // a hash never fails
-	b.blocks = append(b.blocks, b.cur.clone())
+	b.blocks = append(b.blocks, packRows(&b.cur))
 	b.cur.Reset()
 }
 

@@ -147,9 +147,12 @@ func (k *keeper) add(b *Block) error {
 			return err
 		}
 	}
-	if k.used += b.size(); k.used <= k.opt.MemoryLimit {
-		k.memory = append(k.memory, b.clone())
-		return nil
+	if k.used <= k.opt.MemoryLimit {
+		p := packRows(b)
+		if k.used += p.bytes(); k.used <= k.opt.MemoryLimit {
+			k.memory = append(k.memory, p)
+			return nil
+		}
 	}
 	if k.cache != nil { // the cache serves the passes
 		k.memory = nil
@@ -172,8 +175,12 @@ func (k *keeper) spool() error {
 	k.temp = f
 	k.remove = os.Remove(f.Name()) != nil // some systems do not unlink open files
 	k.out = &cacheWriter{name: f.Name(), w: bufio.NewWriterSize(f, 256<<10)}
-	for i, b := range k.memory {
-		if err := k.out.block(b); err != nil {
+	var b Block
+	for i := range k.memory {
+		if _, err := k.memory.load(i, &b); err != nil {
+			return err
+		}
+		if err := k.out.block(&b); err != nil {
 			return err
 		}
 		k.memory[i] = nil
@@ -184,10 +191,8 @@ func (k *keeper) spool() error {
 
 // finish makes the set. shift must still be subtracted from the indices.
 func (k *keeper) finish(info Info, shift uint32) (*Set, error) {
-	for _, b := range k.memory {
-		for i := range b.Index {
-			b.Index[i] -= shift
-		}
+	for _, p := range k.memory {
+		p.shift(shift)
 	}
 	if k.cache != nil {
 		if err := k.out.finish(info, shift); err != nil {

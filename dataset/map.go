@@ -37,7 +37,7 @@ func (s *Set) Map(dim int, f RowMap) (*Set, error) {
 			kept, keeps = nil, false
 		}
 		if keeps {
-			kept = append(kept, out)
+			kept = append(kept, packRows(out))
 		}
 	})
 	if err == nil {

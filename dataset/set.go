@@ -34,8 +34,14 @@ func newSet(info Info, st store, window int64) *Set {
 // so the class numbers), schema, inputs and digest are those of its parent.
 func (s *Set) Info() Info { return s.info.clone() }
 
-// Read returns a Reader of the rows in stored order, one stored block at a time.
-func (s *Set) Read() (Reader, error) { return &setReader{set: s}, nil }
+// Read returns a Reader of the rows in stored order, one stored block at a time; a [RowReader] if
+// the rows are in memory.
+func (s *Set) Read() (Reader, error) {
+	if m, ok := s.st.(memoryStore); ok {
+		return &memoryReader{set: s, memory: m}, nil
+	}
+	return &setReader{set: s}, nil
+}
 
 // Close frees the storage and removes the temporary file. Readers and views of the set must not be
 // used afterwards. Closing a view or closing twice has no effect.
@@ -127,5 +133,70 @@ func (r *setReader) Next(b *Block) error {
 func (r *setReader) Close() error {
 	r.closed = true
 	r.scratch = Block{}
+	return nil
+}
+
+// memoryReader reads a set in memory in stored order.
+type memoryReader struct {
+	set    *Set
+	memory memoryStore
+	i, at  int // the block and the row in it to read next
+	row    int64
+	closed bool
+}
+
+// Next implements Reader.
+func (r *memoryReader) Next(b *Block) error {
+	b.Reset()
+	if r.closed {
+		return noregret.Errorf(noregret.Usage, "", "the reader is closed")
+	}
+	b.FirstRow = r.row
+	var rows [64]Row
+	for i := r.i; r.i < len(r.memory) && (r.i == i || b.Len() == 0); {
+		for _, x := range rows[:r.take(rows[:])] {
+			b.Append(x.Index, x.Value, x.Class, x.Weight)
+		}
+	}
+	if b.Len() == 0 {
+		return io.EOF
+	}
+	return nil
+}
+
+// NextRows implements [RowReader].
+func (r *memoryReader) NextRows(rows []Row) (int, error) {
+	if r.closed {
+		return 0, noregret.Errorf(noregret.Usage, "", "the reader is closed")
+	}
+	n := 0
+	for n < len(rows) && r.i < len(r.memory) {
+		n += r.take(rows[n:])
+	}
+	if n == 0 && len(rows) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// take fills rows with rows of the block at hand, of which there is one, and returns their number.
+func (r *memoryReader) take(rows []Row) int {
+	p, keep, n := r.memory[r.i], r.set.keep, 0
+	for ; r.at < len(p.start) && n < len(rows); r.at++ {
+		if keep == nil || keep.Get(r.set.start[r.i]+int64(r.at)) {
+			p.row(p.start[r.at], &rows[n])
+			n++
+		}
+	}
+	if r.at == len(p.start) {
+		r.i, r.at = r.i+1, 0
+	}
+	r.row += int64(n)
+	return n
+}
+
+// Close implements Reader.
+func (r *memoryReader) Close() error {
+	r.closed = true
 	return nil
 }

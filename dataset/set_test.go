@@ -69,8 +69,11 @@ func onFile(t testing.TB, s *Set, window int64) *Set {
 	if err := k.openCache(); err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range s.st.(memoryStore) {
-		if err := k.add(b); err != nil {
+	var b Block
+	for _, p := range s.st.(memoryStore) {
+		b.Reset()
+		p.unpack(&b)
+		if err := k.add(&b); err != nil {
 			t.Fatal(err)
 		}
 	}

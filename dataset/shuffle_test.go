@@ -7,7 +7,7 @@ import (
 )
 
 func TestShuffleIsAPermutation(t *testing.T) {
-	const n = 20_000
+	const n = 100_000 // three parts
 	mem := build(t, n, 2000)
 	file := onFile(t, mem, defaultWindow)
 	small := onFile(t, mem, 100<<10)
@@ -63,6 +63,63 @@ func TestShuffleMixesSortedLabels(t *testing.T) {
 	}
 }
 
+// In a sorted set of several parts, every part has its share of each class, up to a group, and
+// every row is as likely in every part: chi-squared over the part of each of 20 rows in 90
+// shuffles, two degrees of freedom each, limit at 1e-6. Rows next to one another are not so in the
+// order.
+func TestShuffleMixesParts(t *testing.T) {
+	const n, positives = 120_000, 12_000
+	s := build(t, n, positives)
+	parts := (s.Info().NonZeros*8 + n*16 + partBytes - 1) / partBytes
+	if parts != 3 {
+		t.Fatalf("%d parts", parts)
+	}
+	var place [n]int
+	var count [20][3]float64
+	for pass := range 90 {
+		r, err := s.Shuffle(4, pass)
+		order, classes := ids(t, r, err)
+		for k, id := range order {
+			place[id] = k
+		}
+		for row := range count {
+			count[row][place[row*n/20]*3/n]++
+		}
+		if pass >= 20 {
+			continue
+		}
+		close := 0
+		for id := 1; id < n; id++ {
+			if d := place[id] - place[id-1]; d >= -10 && d <= 10 {
+				close++
+			}
+		}
+		if most := 90; close > most {
+			t.Errorf("pass %d: %d neighbours of the file are within 10 rows, want at most %d", pass, close, most)
+		}
+		for part := range 3 {
+			got := 0
+			for _, c := range classes[part*n/3 : (part+1)*n/3] {
+				if c == 0 {
+					got++
+				}
+			}
+			if most := 300; got < positives/3-most || got > positives/3+most {
+				t.Errorf("pass %d: %d of %d positives are in part %d", pass, got, positives, part)
+			}
+		}
+	}
+	for row, c := range count {
+		chi := 0.0
+		for _, n := range c {
+			chi += (n - 30) * (n - 30) / 30
+		}
+		if chi > 27.6 {
+			t.Errorf("row %d is in the parts %v times", row*n/20, c)
+		}
+	}
+}
+
 // Every row must be as likely at every place: chi-squared over the place of each of 6 rows
 // in 6000 shuffles, 25 degrees of freedom, limit at 1e-6.
 func TestShuffleIsUniform(t *testing.T) {
@@ -109,34 +166,59 @@ func TestShuffledRowsInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]*Set{"all": all, "small": small, "rest": rest, "part": part, "weighted": weighted} {
-		copied, err := s.Shuffle(1, 2)
-		want := show(t, copied, err)
-		r, err := s.Shuffle(1, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := show(t, &blocksOfRows{RowReader: r.(RowReader)}, nil)
-		if !slices.Equal(got, want) || int64(len(got)) != s.Info().Rows {
-			t.Errorf("%s: %d rows in place, %d copied, or in another order", name, len(got), len(want))
-		}
-		if n, err := r.(RowReader).NextRows(make([]Row, 1)); n != 0 || err == nil {
-			t.Errorf("%s: closed, but it returns %d rows, %v", name, n, err)
+		for order, open := range map[string]func() (Reader, error){
+			"stored": s.Read, "shuffled": func() (Reader, error) { return s.Shuffle(1, 2) },
+		} {
+			copied, err := open()
+			want := show(t, copied, err)
+			r, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := show(t, &blocksOfRows{RowReader: r.(RowReader)}, nil)
+			if !slices.Equal(got, want) || int64(len(got)) != s.Info().Rows {
+				t.Errorf("%s, %s: %d rows in place, %d copied, or in another order", name, order, len(got), len(want))
+			}
+			if n, err := r.(RowReader).NextRows(make([]Row, 1)); n != 0 || err == nil {
+				t.Errorf("%s, %s: closed, but it returns %d rows, %v", name, order, n, err)
+			}
+			if r, err = open(); err != nil {
+				t.Fatal(err)
+			}
+			mixed := &blocksOfRows{RowReader: r.(RowReader), alternates: true}
+			if got := show(t, mixed, nil); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: rows in place and copied in turn are not those of Next", name, order)
+			}
 		}
 	}
-	if r, err := onFile(t, all, defaultWindow).Shuffle(1, 2); err != nil {
+	file := onFile(t, all, defaultWindow)
+	shuffled, err := file.Shuffle(1, 2)
+	if err != nil {
 		t.Error(err)
-	} else if _, ok := r.(RowReader); ok {
+	}
+	if _, ok := shuffled.(RowReader); ok {
 		t.Error("rows of a file are returned in place")
+	}
+	stored, err := file.Read()
+	want := show(t, stored, err)
+	stored, err = all.Read()
+	if got := show(t, stored, err); !slices.Equal(got, want) {
+		t.Error("the rows in memory are not those of the file")
 	}
 }
 
 // blocksOfRows makes blocks of rows in place.
 type blocksOfRows struct {
 	RowReader
-	rows [100]Row
+	rows       [100]Row
+	alternates bool // every other block is one of Next
+	calls      int
 }
 
 func (r *blocksOfRows) Next(b *Block) error {
+	if r.calls++; r.alternates && r.calls%2 == 0 {
+		return r.RowReader.Next(b)
+	}
 	b.Reset()
 	n, err := r.NextRows(r.rows[:])
 	for _, x := range r.rows[:n] {

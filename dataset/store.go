@@ -19,13 +19,17 @@ type store interface {
 }
 
 // memoryStore holds blocks in memory.
-type memoryStore []*Block
+type memoryStore []*rowPack
 
 func (m memoryStore) blocks() int { return len(m) }
 
-func (m memoryStore) extent(i int) (rows, nonZeros int) { return m[i].Len(), len(m[i].Index) }
+func (m memoryStore) extent(i int) (rows, nonZeros int) { return len(m[i].start), m[i].nonZeros }
 
-func (m memoryStore) load(i int, _ *Block) (*Block, error) { return m[i], nil }
+func (m memoryStore) load(i int, scratch *Block) (*Block, error) {
+	scratch.Reset()
+	m[i].unpack(scratch)
+	return scratch, nil
+}
 
 func (m memoryStore) close() error { return nil }
 

@@ -14,6 +14,7 @@ package random
 import (
 	"hash/fnv"
 	"io"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -47,6 +48,26 @@ func (s *Source) UnmarshalBinary(data []byte) error {
 	}
 	s.pcg, s.Rand = pcg, rand.New(pcg)
 	return nil
+}
+
+// Permute shuffles p as s.Shuffle does, from the same draws, and faster by the calls that it saves.
+func Permute[T any](s *Source, p []T) {
+	for i := len(p) - 1; i > 0; i-- {
+		n := uint64(i + 1)
+		j := s.pcg.Uint64()
+		if n&(n-1) == 0 {
+			j &= n - 1
+		} else {
+			hi, lo := bits.Mul64(j, n)
+			if lo < n {
+				for least := -n % n; lo < least; {
+					hi, lo = bits.Mul64(s.pcg.Uint64(), n)
+				}
+			}
+			j = hi
+		}
+		p[i], p[j] = p[j], p[i]
+	}
 }
 
 // SplitMix64 is the generator of Steele, Lea and Flood (2014): x += 0x9E3779B97F4A7C15, then

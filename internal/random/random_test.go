@@ -1,6 +1,9 @@
 package random
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // The first three outputs for seed 0, from the reference implementation of Steele, Lea and Flood.
 func TestSplitMix64(t *testing.T) {
@@ -54,5 +57,21 @@ func TestSourceRestore(t *testing.T) {
 	}
 	if err := r.UnmarshalBinary([]byte("short")); err == nil {
 		t.Error("a broken state was accepted")
+	}
+}
+
+// Permute gives the order of Shuffle and leaves the generator in its state.
+func TestPermute(t *testing.T) {
+	for n := range 2000 {
+		a, b := New(uint64(n), "permute"), New(uint64(n), "permute")
+		x, y := make([]int, n), make([]int, n)
+		for i := range n {
+			x[i], y[i] = i, i
+		}
+		a.Shuffle(n, func(i, j int) { x[i], x[j] = x[j], x[i] })
+		Permute(b, y)
+		if !slices.Equal(x, y) || a.Uint64() != b.Uint64() {
+			t.Fatalf("%d elements: %v, want %v", n, y, x)
+		}
 	}
 }
