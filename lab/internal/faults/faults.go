@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,6 +137,9 @@ func play(ctx context.Context, p plan) (out []result, err error) {
 		for range p.rounds {
 			run++
 			if counted, err = c.round(ctx, run, counted, h, &r); err != nil {
+				if _, ok := errors.AsType[*lostError](err); ok {
+					return append(out, r), nil
+				}
 				return append(out, r), noregret.Errorf(noregret.Internal, f.name, "round %d: %w", r.rounds+1, err)
 			}
 			if r.lost > 0 || r.twice > 0 {
@@ -160,6 +164,20 @@ func (c *cluster) round(ctx context.Context, run, counted int, h *histories, r *
 	begun := time.Now()
 	if err == nil {
 		err = r.fault.run(ctx, c, l)
+	}
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		r.rounds, r.acknowledged = r.rounds+1, r.acknowledged+l.acknowledged()
+		if lost.all {
+			r.lost += l.acknowledged()
+		}
+		for _, what := range lost.said {
+			r.odd[what]++
+		}
+		cancel()
+		l.end()
+		h.stop()
+		h.ended.Wait()
+		return counted, err
 	}
 	if err == nil {
 		err = l.flows(ctx)

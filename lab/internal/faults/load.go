@@ -73,6 +73,13 @@ func (l *load) decide(ctx context.Context, at *int, unit string) (token string, 
 	}
 }
 
+// note notes something that the table names.
+func (l *load) note(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.oddities[what]++
+}
+
 // failed notes an attempt that has failed.
 func (l *load) failed(err error) {
 	l.mu.Lock()
@@ -100,9 +107,7 @@ func (l *load) report(ctx context.Context, at *int, token string) {
 				l.mu.Unlock()
 				return
 			default:
-				l.mu.Lock()
-				l.oddities[fmt.Sprint(status, ": ", result.Items[0].Error)]++
-				l.mu.Unlock()
+				l.note(fmt.Sprint(status, ": ", result.Items[0].Error))
 			}
 		}
 		l.failed(err)
@@ -161,4 +166,11 @@ func (l *load) flows(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// acknowledged returns how many items were acknowledged so far.
+func (l *load) acknowledged() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.known)
 }

@@ -102,35 +102,3 @@ func full(leader bool) func(context.Context, *cluster, *load) error {
 		return c.healthy(ctx, m)
 	}
 }
-
-// power lets all servers lose their power at once, and starts them again.
-func power(ctx context.Context, c *cluster, _ *load) error {
-	for _, m := range c.machines {
-		if err := m.losePower(); err != nil {
-			return err
-		}
-	}
-	for _, m := range c.machines {
-		m.server.kill()
-		if err := m.unmount(); err != nil {
-			return err
-		}
-		if err := m.mount(); err != nil {
-			return err
-		}
-	}
-	for _, m := range c.machines {
-		if err := m.server.start(); err != nil {
-			return err
-		}
-	}
-	for i, m := range c.machines {
-		if err := c.healthy(ctx, m); err != nil {
-			return err
-		}
-		if err := c.ready(ctx, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}

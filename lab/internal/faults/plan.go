@@ -33,7 +33,9 @@ func faults() []fault {
 		{"flap", "the link of the leading server's machine goes down and up ten times, .5 s each", true, flap},
 		{"full-leader", "the disk of the server that leads the stream is full", true, full(true)},
 		{"full-replica", "the disk of another server is full", true, full(false)},
-		{"power", "all servers lose their power at once, sync always", true, power},
+		{"flip", "a bit of each block of a replica flips, while its server is down", false, damage(flip)},
+		{"cut-block", "half of each block of a replica is cut off, while its server is down", false, damage(truncate)},
+		{"power", "all servers lose their power at once", true, power},
 	}
 }
 

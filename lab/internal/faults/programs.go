@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -77,4 +78,18 @@ func (p *process) kill() {
 		_ = p.cmd.Wait()         // says that it was killed
 		p.cmd = nil
 	}
+}
+
+// said returns the lines that the process has printed and that have one of the texts.
+func (p *process) said(texts ...string) (lines []string) {
+	b, err := os.ReadFile(p.log)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(b)) {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
 }
