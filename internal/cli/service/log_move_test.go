@@ -290,7 +290,7 @@ func TestStreamRefuses(t *testing.T) {
 		clitest.Refusal{"log export --log nats://h:1 --server http://h:2", "--log: and --server exclude each other"},
 		clitest.Refusal{"log nodes", "--log: is required"},
 		clitest.Refusal{"log forget-node --log nats://h:1", "--node: is required"},
-		clitest.Refusal{"log verify --nats-creds c", "--log: --nats-creds, --nats-ca"},
+		clitest.Refusal{"log verify --nats-creds c", "--log: --nats-creds, --nats-"},
 		clitest.Refusal{"log import f --log h:1", "--log: an address without nats://"},
 		clitest.Refusal{"log replay --log nats://h:1 --stream a.b", "jetstream.Options: Stream is \"a.b\""},
 		clitest.Refusal{"log verify --log nats://h:1 --nats-key k", "--nats-cert: a client of NATS needs both"},
