@@ -22,7 +22,8 @@ The log is in the directory "log" of the service's data directory. A running ser
 log; use --server to export or replay the log of a running service.
 
 The log of several nodes is in a stream of NATS: --log and --stream name it, as they do for serve.
-It can be read while nodes run.`
+It can be read while nodes run. A damaged copy of it is mended by its server, not by repair: stop
+the server, remove its store_dir, start it.`
 
 // newLogCommand makes "noregret log" and the commands below it.
 func newLogCommand(a *command.App) *cobra.Command {
