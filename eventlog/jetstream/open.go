@@ -221,18 +221,26 @@ func (l *Log) make(ctx context.Context) error {
 	return err
 }
 
-// bucket finds a bucket of the log, or makes it unless it must exist.
+// bucket finds a bucket of the log, or makes it unless it must exist. A server that has just
+// started may lose a request without an answer, so that it asks again after a while.
 func bucket(ctx context.Context, w *wire, o Options, exists bool, name string, c js.KeyValueConfig) (js.KeyValue,
 	error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, 10*o.Timeout)
 	defer cancel()
 	c.Bucket, c.Replicas, c.Storage = o.Stream+"-"+name, o.Replicas, js.FileStorage
-	keys, err := w.js.KeyValue(ctx, c.Bucket)
-	if errors.Is(err, js.ErrBucketNotFound) && !exists {
-		return w.js.CreateKeyValue(ctx, c)
+	for {
+		attempt, end := context.WithTimeout(ctx, o.Timeout)
+		keys, err := w.js.KeyValue(attempt, c.Bucket)
+		end()
+		switch {
+		case errors.Is(err, js.ErrBucketNotFound) && !exists:
+			return w.js.CreateKeyValue(ctx, c)
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			continue
+		}
+		return keys, err
 	}
-	return keys, err
 }
 
 // check returns an error that says how a stream differs from what the log needs.
