@@ -1,6 +1,9 @@
 package eventlog
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Lease names the one process, of several on one replicated log, that should append to it. It
 // spares the others the attempt; what keeps their events out is [Appender].AppendAt, because a
@@ -28,4 +31,11 @@ type Tenure struct {
 	Holder string
 	// Held says that this process is the holder.
 	Held bool
+}
+
+// LeaseClock is implemented by a [Lease] whose storage has a clock of its own. It tells a process
+// whether its own clock is right before it gives events their time.
+type LeaseClock interface {
+	// Now returns the time of what keeps the lease.
+	Now(ctx context.Context) (time.Time, error)
 }

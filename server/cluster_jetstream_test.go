@@ -42,7 +42,8 @@ func TestClusterOnJetStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(lease.Close)
-		o.Cluster.Lease, o.SnapshotEvery = lease, 10
+		o.Cluster.Lease = struct{ eventlog.Lease }{lease} // without the clock, which is not the nodes'
+		o.SnapshotEvery = 10
 		o.Log = func(e eventlog.Options) (eventlog.Log, error) { return jetstream.Open(t.Context(), options, e) }
 	})
 	leader := c.look()

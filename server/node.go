@@ -38,6 +38,7 @@ type node struct {
 	ended    bool       // only look uses it
 	term     uint64     // with which it leads, or has led; only look uses it
 	stranger string     // the last holder of the lease with other keys; only look uses it
+	yielded  bool       // it has left the lead to others; only look uses it
 	double   time.Time  // since when another node has this one's address; only look uses it
 	wait     time.Time  // until then it does not ask for the lease; only look uses it
 	tail     *tail      // that it follows, nil for none; only look uses it
@@ -141,9 +142,48 @@ func (n *node) ask(ctx context.Context, asked time.Time) {
 	case !tenure.Held && n.writer.leads.Swap(false):
 		n.logger.Warn("this node leads no longer", "term", n.term, "leader", addressOf(tenure.Holder))
 	case tenure.Held && !(leads && n.term == tenure.Term):
-		n.lead(ctx, tenure.Term)
+		if n.onTime(ctx) {
+			n.lead(ctx, tenure.Term)
+		}
+	case !tenure.Held && tenure.Holder != "":
+		n.yielded = false
 	}
 	n.note(asked, tenure)
+}
+
+// onTime reports whether the node may lead by its clock: it gives events their time, and one that
+// is an hour ahead ends rounds and windows an hour early and lets nobody else lead for an hour. A
+// node whose clock is not that of what keeps the lease leaves the lead to the others for some time.
+// If none of them takes it, as the other clock is the wrong one, it leads all the same.
+func (n *node) onTime(ctx context.Context) bool {
+	clock, ok := n.Lease.(eventlog.LeaseClock)
+	if !ok {
+		return true
+	}
+	before := n.now()
+	at, err := clock.Now(ctx)
+	if err != nil {
+		n.logger.Debug("what keeps the lease does not tell its time", "error", err)
+		return true
+	}
+	off := max(before.Sub(at), 0)
+	if behind := at.Sub(n.now()); behind > 0 {
+		off = -behind
+	}
+	switch {
+	case off.Abs() <= mostAhead:
+		n.yielded = false
+		return true
+	case n.yielded:
+		n.logger.Warn("this node leads with a clock that is not that of the servers of the lease, as no other node "+
+			"leads: set the clocks", "ahead", off.Round(time.Millisecond))
+		return true
+	}
+	n.logger.Error("this node leaves the lead to others: its clock is not that of the servers of the lease; set it",
+		"ahead", off.Round(time.Millisecond), "most", mostAhead)
+	n.yielded, n.wait = true, n.now().Add(4*n.Lasts)
+	n.release(ctx)
+	return false
 }
 
 // meet says so if another node leads at this one's address, which would pass requests on to itself

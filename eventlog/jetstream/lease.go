@@ -34,7 +34,10 @@ type Lease struct {
 	revision uint64 // of the key
 }
 
-var _ eventlog.Lease = (*Lease)(nil)
+var (
+	_ eventlog.Lease      = (*Lease)(nil)
+	_ eventlog.LeaseClock = (*Lease)(nil)
+)
 
 // held is the value of the key. The term is 0 in the first revision of a holder, whose number it
 // is.
@@ -161,6 +164,22 @@ func (s *Lease) look(ctx context.Context) (now held, revision uint64, err error)
 		now.Term = got.Revision()
 	}
 	return now, got.Revision(), nil
+}
+
+// Now implements [eventlog.LeaseClock]: the time of the server that leads the bucket.
+func (s *Lease) Now(ctx context.Context) (time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.bucket(ctx); err != nil {
+		return time.Time{}, s.failed(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	stream, err := s.wire.js.Stream(ctx, "KV_"+s.keys.Bucket())
+	if err != nil {
+		return time.Time{}, s.failed(err)
+	}
+	return stream.CachedInfo().TimeStamp, nil
 }
 
 // Release implements [eventlog.Lease].

@@ -109,3 +109,13 @@ func TestLeaseRivals(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaseClock asks for the time of the server, which has the clock of this process.
+func TestLeaseClock(t *testing.T) {
+	s := newLease(t, newHost(t))
+	before := time.Now()
+	at, err := s.Now(t.Context())
+	if err != nil || at.Before(before.Add(-time.Millisecond)) || at.After(time.Now().Add(time.Millisecond)) {
+		t.Errorf("%v, %v, asked at %v", at, err, before)
+	}
+}
