@@ -42,7 +42,8 @@ func TestClusterOnJetStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(lease.Close)
-		o.Cluster.Lease = struct{ eventlog.Lease }{lease} // without the clock, which is not the nodes'
+		// Without the clock, which is not that of the nodes.
+		o.Cluster.Lease = struct{ eventlog.Lease }{lease}
 		o.SnapshotEvery = 10
 		o.Log = func(e eventlog.Options) (eventlog.Log, error) { return jetstream.Open(t.Context(), options, e) }
 	})

@@ -183,16 +183,30 @@ func (l *Log) kept(at uint64) error {
 }
 
 // purged says why the message of a position is gone: it was dropped on purpose, or the log is
-// damaged.
+// damaged. The replica that says what was dropped may be behind, so it asks again.
 func (l *Log) purged(ctx context.Context, position uint64) error {
-	if err := l.readBase(ctx); err != nil {
-		return err
+	t := l.tries(ctx)
+	defer t.stop()
+	for {
+		err := l.readBase(ctx)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		err = l.kept(position)
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if !t.again() {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.kept(position); err != nil {
-		return err
-	}
 	return l.damaged("the stream begins behind position %d, and only the events up to %d were dropped on purpose",
 		position, l.base.position)
 }

@@ -73,6 +73,9 @@ func (o Options) Validate() error {
 	if o.Password == "" {
 		return bad("password", "none: want one that all nodes know")
 	}
+	if strings.HasPrefix(o.Password, "$2") { // the servers would compare it as a hash
+		return bad("password", "it begins with $2, as a hash of bcrypt does: want another one")
+	}
 	if o.Dir == "" {
 		return bad("directory", "none: want one")
 	}

@@ -152,6 +152,7 @@ func TestRefused(t *testing.T) {
 		"HOST:PORT": func(o *embedded.Options) { o.Peers = []string{three[0], three[1], "c"} },
 		"node":      func(o *embedded.Options) { o.Node = "127.0.0.1:1" },
 		"password":  func(o *embedded.Options) { o.Password = "" },
+		"bcrypt":    func(o *embedded.Options) { o.Password = "$2a$10$abcdefgh" },
 		"directory": func(o *embedded.Options) { o.Dir = "" },
 		"listen":    func(o *embedded.Options) { o.Listen = "here" },
 	} {
