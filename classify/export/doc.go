@@ -7,6 +7,7 @@
 // The thresholds of the model are subtracted from the intercepts, so that the other program decides
 // at 0, or for the class with the largest score, as [classify.Classifier] does. Weights become
 // 32-bit floats in ONNX and for Vowpal Wabbit; rows very near a threshold may then be decided
-// otherwise. Names of features, how inputs map to features, and everything about the training stay
-// behind, save in the card.
+// otherwise. Logarithms, ranks and products of columns, which training may choose, are made of
+// standard operators in ONNX and are described in the JSON. Names of features, how inputs map to
+// features, and everything about the training stay behind, save in the card.
 package export

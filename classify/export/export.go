@@ -18,15 +18,17 @@ type format struct {
 	decides bool
 	// single says that other programs give it features of 32 bits.
 	single bool
-	write  func(w io.Writer, m *classify.Model) error
+	// makes reports whether the format holds a Transform.
+	makes bool
+	write func(w io.Writer, m *classify.Model) error
 }
 
 var formats = []format{
-	{"onnx", "a graph of one LinearClassifier (ai.onnx.ml 3)", true, true, writeONNX},
-	{"liblinear", "a model file of LIBLINEAR", true, false, writeLIBLINEAR},
-	{"vw", "a model file of Vowpal Wabbit, for two classes", true, true, writeVW},
-	{"sklearn", "JSON with classes, coef and intercept, for scikit-learn", true, false, writeSklearn},
-	{"card", "a model card in Markdown", false, false, writeCard},
+	{"onnx", "a graph with a LinearClassifier (ai.onnx.ml 3)", true, true, true, writeONNX},
+	{"liblinear", "a model file of LIBLINEAR", true, false, false, writeLIBLINEAR},
+	{"vw", "a model file of Vowpal Wabbit, for two classes", true, true, false, writeVW},
+	{"sklearn", "JSON with classes, coef and intercept, for scikit-learn", true, false, true, writeSklearn},
+	{"card", "a model card in Markdown", false, false, false, writeCard},
 }
 
 // Formats lists the names of the formats.
@@ -53,9 +55,9 @@ const mostCoefficients = 1 << 27
 
 // Write writes a valid model in a format of [Formats]. The features are the numbers of the file:
 // the center of a numeric column, which reading subtracts, is in the intercept. Models of rows with
-// several labels, and those with a Transform, have no other format than the card, and onnx and vw,
-// whose features have 32 bits, hold no column with a center. An error is of code usage for another
-// format or such a model, or that of w. O(C·d).
+// several labels have no other format than the card, those with a Transform also onnx and sklearn,
+// and onnx and vw, whose features have 32 bits, hold no column with a center. An error is of code
+// usage for another format or such a model, or that of w. O(C·d).
 func Write(w io.Writer, name string, m *classify.Model) error {
 	for _, f := range formats {
 		switch {
@@ -65,14 +67,12 @@ func Write(w io.Writer, name string, m *classify.Model) error {
 			return noregret.Errorf(noregret.Usage, "format",
 				"%s holds one decision a row, the model is of rows with several "+
 					"labels", name)
-		case f.decides && m.Transform != nil:
-			return noregret.Errorf(noregret.Usage, "format",
-				"%s holds weights of raw values, the model is of logarithms, "+
-					"ranks or products that training chose: train a named algorithm", name)
-		case f.decides && len(m.Models)*m.Dim() > mostCoefficients:
+		case f.decides && !f.makes && m.Transform != nil:
+			return refuseTransform(name, m.Transform)
+		case f.decides && len(m.Models)*m.Features() > mostCoefficients:
 			return noregret.Errorf(noregret.Usage, "format",
 				"%s lists all coefficients, and %d models of %d features have "+
-					"more than %d", name, len(m.Models), m.Dim(), mostCoefficients)
+					"more than %d", name, len(m.Models), m.Features(), mostCoefficients)
 		}
 		c, hashed := centered(m)
 		if f.decides && hashed != "" {
@@ -129,13 +129,16 @@ func linearOf(m *classify.Model) linear {
 	}
 	centers, _ := centered(m)
 	for _, x := range m.Models {
-		dense := make([]float64, m.Dim())
+		dense := make([]float64, m.Features())
 		for j, i := range x.Weights.Index {
 			dense[i] = x.Weights.Value[j]
 		}
 		l.coefficients = append(l.coefficients, dense)
 		intercept := x.Intercept - x.Threshold
 		for _, c := range centers {
+			if m.Transform != nil {
+				break // they are subtracted before it
+			}
 			intercept -= float64(dense[c.feature] * c.center)
 		}
 		l.intercepts = append(l.intercepts, intercept)

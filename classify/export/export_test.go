@@ -377,12 +377,6 @@ func TestRefused(t *testing.T) {
 		"onnx, liblinear, vw") {
 		t.Errorf("the error is %v", err)
 	}
-	made := trained(t, []string{"1", "-1"}, classify.Binary)
-	made.Transform = &classify.Transform{Dim: 4}
-	if err := export.Write(&bytes.Buffer{}, "sklearn", made); err == nil ||
-		!strings.Contains(err.Error(), "raw values") {
-		t.Errorf("the error is %v", err)
-	}
 	if card := exported(t, "card", m); !bytes.Contains(card, []byte("multilabel data")) {
 		t.Errorf("no card of several labels: %s", card)
 	}

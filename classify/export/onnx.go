@@ -38,7 +38,7 @@ func (m *message) floats(field int, values []float32) {
 // Types of attributes and of the elements of tensors.
 const (
 	attributeInt, attributeString, attributeFloats, attributeStrings = 2, 3, 6, 8
-	elementFloat, elementString                                      = 1, 8
+	elementFloat, elementInt64, elementString                        = 1, 7, 8
 )
 
 // node is a NodeProto; a domain of "" is that of the standard operators.
@@ -91,11 +91,12 @@ func tensor(name string, element, width int64) message {
 // writeONNX writes a ModelProto: input "features", [N, dim] 32-bit floats, outputs "label", [N]
 // strings, and "scores", [N, C], of which the largest decides. Two classes have the scores 0 and
 // that of the positive label less the threshold. If Platt's curve maps the scores to probabilities,
-// there is also the output "probability", [N, 1], of the positive label.
+// there is also the output "probability", [N, 1], of the positive label. A Transform is made of
+// standard operators before.
 func writeONNX(w io.Writer, m *classify.Model) error {
 	const ml = "ai.onnx.ml"
 	l := linearOf(m)
-	dim := int64(m.Dim())
+	dim := int64(m.Features())
 	var coefficients, intercepts []float32
 	if m.Task == classify.Binary { // the negative class comes first, and so wins where both are 0
 		coefficients, intercepts = make([]float32, dim), []float32{0}
@@ -106,8 +107,12 @@ func writeONNX(w io.Writer, m *classify.Model) error {
 		}
 		intercepts = append(intercepts, float32(l.intercepts[k]))
 	}
-	var graph message
-	graph.bytes(1, node(ml, "LinearClassifier", "features", []string{"label", "scores"},
+	var graph onnxGraph
+	features := "features"
+	if m.Transform != nil {
+		features = graph.transform(m.Transform, features)
+	}
+	graph.bytes(1, node(ml, "LinearClassifier", features, []string{"label", "scores"},
 		attribute("classlabels_strings", attributeStrings, func(a *message) {
 			for _, c := range l.classes {
 				a.text(9, c)
@@ -128,20 +133,20 @@ func writeONNX(w io.Writer, m *classify.Model) error {
 			scaled[i] = float32(float64(c.Slope * v))
 		}
 		offset := float64(c.Slope*m.Models[0].Intercept) + c.Offset
-		graph.bytes(1, node(ml, "LinearRegressor", "features", []string{"logit"},
+		graph.bytes(1, node(ml, "LinearRegressor", features, []string{"logit"},
 			floatsAttribute("coefficients", scaled), floatsAttribute("intercepts", []float32{float32(offset)})))
 		graph.bytes(1, node("", "Sigmoid", "logit", []string{"probability"}))
 		outputs = append(outputs, tensor("probability", elementFloat, 1))
 	}
 	graph.text(2, "noregret")
-	graph.bytes(11, tensor("features", elementFloat, dim))
+	graph.bytes(11, tensor("features", elementFloat, int64(m.Dim())))
 	for _, o := range outputs {
 		graph.bytes(12, o)
 	}
 	var model message
 	model.varint(1, 8) // the version of the representation
 	model.text(2, "noregret")
-	model.bytes(7, graph)
+	model.bytes(7, graph.message)
 	for _, set := range []struct {
 		domain  string
 		version int64

@@ -50,7 +50,8 @@ func writeLIBLINEAR(w io.Writer, m *classify.Model) error {
 }
 
 // writeSklearn writes {"classes", "coef", "intercept", "features"}: the attributes of a linear
-// model of scikit-learn, and the names of the features where they have names.
+// model of scikit-learn, and the names of the features where they have names. Of a model with a
+// Transform there is also "transform", which makes from the features those that coef is for.
 func writeSklearn(w io.Writer, m *classify.Model) error {
 	l := linearOf(m)
 	names := m.Schema.Features
@@ -62,7 +63,9 @@ func writeSklearn(w io.Writer, m *classify.Model) error {
 		Coef      [][]float64 `json:"coef"`
 		Intercept []float64   `json:"intercept"`
 		Features  []string    `json:"features"`
-	}{l.classes, l.coefficients, l.intercepts, names})
+
+		Transform *sklearnTransform `json:"transform,omitempty"`
+	}{l.classes, l.coefficients, l.intercepts, names, transformOf(m)})
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,10 @@ probabilities, save those of Platt's curve in ONNX (train --calibration platt): 
 "probability". ONNX and Vowpal Wabbit have 32-bit weights, so that rows very near the threshold may
 differ. Vowpal Wabbit predicts the score less the threshold (vw -t -i MODEL); where the model is not
 of its own text, name a feature by its number in the model: "| 0:1.5 7:2".
-docs/how-to/answers.md has lines of Python that read the formats. Models of rows with several
-labels, and those of logarithms, ranks or products of the columns, which --algorithm auto may
-choose, have the card only. A file is written completely or not at all.`
+docs/how-to/answers.md has lines of Python that read the formats. Logarithms, ranks or products of
+the columns, which --algorithm auto may choose, are operators in ONNX, and the JSON for scikit-learn
+describes them; LIBLINEAR and Vowpal Wabbit cannot hold them. Models of rows with several labels
+have the card only. A file is written completely or not at all.`
 
 // newExportCommand makes "noregret export".
 func newExportCommand(a *command.App) *cobra.Command {
