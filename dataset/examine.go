@@ -43,6 +43,7 @@ const (
 	examinedSample   = 1024 // rows by whose values the bins of equal shares of the rows are made
 	examineLevel     = .001 // of the tests of shift, divided by the number of features or labels
 	leakShare        = .98  // of the rows that the most frequent label does not explain
+	leakOrder        = .99  // AUC of the values of two labels
 	leakRows         = 10   // so many rows at least must not have the most frequent label
 	shiftDistance    = .1   // least distance of two distribution functions that is reported
 	idShare          = .95  // of the rows that have a new value
@@ -62,7 +63,7 @@ type featureFacts struct {
 	bins, test []int64 // bins of equal width, class by class; bins of the test data
 	sample     []float64
 	cuts       []float64 // bounds of the bins of equal shares, ascending
-	// rows by these bins, one more than cuts; of the test data
+	// rows by these bins, one more than cuts, class by class; of the test data
 	ranks, testRanks []int64
 }
 
@@ -79,12 +80,12 @@ type examiner struct {
 // Examine looks for columns that cannot help or help too much: constant, numbered, telling the
 // label or equal to others. With test, which must have the schema of train, it also looks for
 // columns that are distributed otherwise there, by the distance of the distribution functions at
-// the bounds of 32 equal parts of the values and of the rows (Kolmogorov and Smirnov, at the level
-// .001 divided by the number of features, and at least .1), and for labels whose shares differ, by
-// the normal test of two shares at the level .001 divided by the number of labels. It makes two
-// passes over train and one over test, in the order of the rows, and looks at the first 4,096
-// features and sets of at most 64 labels in detail. Findings come in the order of the kinds, then
-// of the features. skipped has a sentence on each check that was left out and why.
+// the bounds of 32 equal parts of the values and of the rows, smaller at both ends (Kolmogorov and
+// Smirnov, at the level .001 divided by the number of features, and at least .1), and for labels
+// whose shares differ, by the normal test of two shares at the level .001 divided by the number of
+// labels. It makes two passes over train and one over test, in the order of the rows, and looks at
+// the first 4,096 features and sets of at most 64 labels in detail. Findings come in the order of
+// the kinds, then of the features. skipped has a sentence on each check that was left out and why.
 func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
 	e := newExaminer(train.Info())
 	if err := e.pass(train, e.first); err != nil {
@@ -93,7 +94,7 @@ func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
 	for i := range e.facts {
 		if f := &e.facts[i]; !e.group[i] && f.low < f.high {
 			f.bins = make([]int64, examineBins*(e.classes+1))
-			f.cut()
+			f.cut(e.classes + 1)
 		}
 	}
 	if err := e.pass(train, e.second); err != nil {
@@ -103,7 +104,7 @@ func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
 	if test != nil {
 		for i := range e.facts {
 			f := &e.facts[i]
-			f.test, f.testRanks = make([]int64, examineBins), make([]int64, len(f.ranks))
+			f.test, f.testRanks = make([]int64, examineBins), make([]int64, len(f.cuts)+1)
 		}
 		if err := e.pass(test, e.third); err != nil {
 			return nil, nil, err
@@ -111,25 +112,6 @@ func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
 		found = append(found, e.shifts(test.Info())...)
 	}
 	return found, e.skipped, nil
-}
-
-// cut makes the bins of equal shares from the sample. Equal bounds are one.
-func (f *featureFacts) cut() {
-	slices.Sort(f.sample)
-	for k := 1; k < examineBins && len(f.sample) > 0; k++ {
-		f.cuts = append(f.cuts, f.sample[k*len(f.sample)/examineBins])
-	}
-	f.cuts = slices.Compact(f.cuts)
-	f.ranks, f.sample = make([]int64, len(f.cuts)+1), nil
-}
-
-// rank returns the bin of equal shares of a value: the number of bounds that are not above it.
-func (f *featureFacts) rank(v float64) int {
-	i, equal := slices.BinarySearch(f.cuts, v)
-	if equal {
-		i++
-	}
-	return i
 }
 
 // skip says that a check was left out.
@@ -247,7 +229,7 @@ func (e *examiner) second(_ int64, class int, values []float64) {
 	for i, v := range values {
 		if f := &e.facts[i]; f.bins != nil {
 			f.bins[class*examineBins+f.bin(v)]++
-			f.ranks[f.rank(v)]++
+			f.ranks[class*(len(f.cuts)+1)+f.rank(v)]++
 		}
 	}
 }
@@ -256,7 +238,7 @@ func (e *examiner) second(_ int64, class int, values []float64) {
 func (e *examiner) third(_ int64, _ int, values []float64) {
 	for i, v := range values {
 		f := &e.facts[i]
-		if f.test[f.bin(v)]++; f.ranks != nil {
+		if f.test[f.bin(v)]++; f.cuts != nil {
 			f.testRanks[f.rank(v)]++
 		}
 	}
@@ -292,7 +274,7 @@ func (e *examiner) ids() (out []Finding) {
 }
 
 // leaks finds columns by which the most frequent label of each value, or of each bin, is nearly
-// always right.
+// always right, and columns of numbers whose order tells a label from the others.
 func (e *examiner) leaks() (out []Finding) {
 	base := int64(0)
 	for _, l := range e.info.Labels {
@@ -348,7 +330,10 @@ func (e *examiner) leaks() (out []Finding) {
 				many = append(many, column)
 				continue
 			}
-			report(column, sum)
+			before := len(out)
+			if report(column, sum); len(out) == before {
+				out = append(out, e.ordered(i)...)
+			}
 		}
 	}
 	if len(many) > 0 {
@@ -410,8 +395,13 @@ func (e *examiner) shifts(test Info) (out []Finding) {
 			distance = max(distance, math.Abs(float64(a)/n-float64(b)/m))
 		}
 		a, b = 0, 0
-		for k := range f.ranks {
-			a, b = a+f.ranks[k], b+f.testRanks[k]
+		for k := range f.testRanks {
+			for c := range e.classes + 1 {
+				if f.ranks != nil {
+					a += f.ranks[c*len(f.testRanks)+k]
+				}
+			}
+			b += f.testRanks[k]
 			distance = max(distance, math.Abs(float64(a)/n-float64(b)/m))
 		}
 		if distance >= max(level, shiftDistance) {
