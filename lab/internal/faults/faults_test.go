@@ -13,8 +13,9 @@ import (
 	"github.com/noregret/noregret/lab/internal/labtest"
 )
 
-// TestKills kills the node that leads, and stalls the one that leads then, under load: nothing is
-// lost, nothing counts twice, the nodes agree, and the history is that of a log.
+// TestKills kills the node that leads, and in full stalls the one that leads then and kills a
+// server, under load: nothing is lost, nothing counts twice, the nodes agree, and the history is
+// that of a log.
 func TestKills(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command, which compiles the programs that are killed, is not here")
@@ -24,9 +25,11 @@ func TestKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := slices.DeleteFunc(faults(), func(f fault) bool {
-		return !slices.Contains([]string{"kill-node", "stall-node"}, f.name)
-	})
+	names := []string{"kill-node"}
+	if !testing.Short() {
+		names = append(names, "stall-node", "kill-replica")
+	}
+	few := slices.DeleteFunc(faults(), func(f fault) bool { return !slices.Contains(names, f.name) })
 	results, err := play(t.Context(), plan{
 		dir: filepath.Join(dir, "cluster"), programs: p, sync: "always", faults: few, rounds: 1, step: func() {},
 	})
