@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ type child struct {
 // serve runs the server that the environment asks for until the process is killed or its input
 // ends, as it does with the process that has started it.
 func (c child) serve() error {
-	minElectionTimeout, maxElectionTimeout, hbInterval = 500*time.Millisecond, time.Second, 100*time.Millisecond
+	minElectionTimeout, maxElectionTimeout, hbInterval = time.Second, 2*time.Second, 250*time.Millisecond
 	o := &server.Options{
 		ServerName: c.Name, Host: "127.0.0.1", Port: c.Port, JetStream: true, StoreDir: c.Dir, MaxPayload: 8 << 20,
 		NoSigs: true, NoLog: true, SyncAlways: c.SyncAlways,
@@ -195,12 +196,15 @@ func load(t testing.TB, l *Log, stop <-chan struct{}, appended chan<- int) {
 	}
 }
 
-// progress waits until a log has some more events.
+// progress waits until a log has some more events. If nobody appends any more it fails the test,
+// which would otherwise wait for ever.
 func progress(t testing.TB, l *Log) {
 	t.Helper()
-	for r, err := range l.Tail(t.Context(), l.Stats().Last+1) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	for r, err := range l.Tail(ctx, l.Stats().Last+1) {
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("behind %+v: %v", l.Stats(), err)
 		}
 		if r.Position%20 == 0 {
 			return
@@ -211,11 +215,28 @@ func progress(t testing.TB, l *Log) {
 // TestCluster runs tests of three servers, one after the other.
 func TestCluster(t *testing.T) {
 	c := newCluster(t)
-	t.Run("ServersDie", c.serversDie)
-	t.Run("Stalls", c.stalls)
-	t.Run("DamagedReplica", c.damagedReplica)
-	t.Run("Verifies", c.verifies)
-	t.Run("NoMajority", c.noMajority)
+	run := func(name string, test func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() { c.revive(t) }) // also for the next one, if this one fails
+			test(t)
+		})
+	}
+	run("ServersDie", c.serversDie)
+	run("Stalls", c.stalls)
+	run("DamagedReplica", c.damagedReplica)
+	run("Verifies", c.verifies)
+	run("NoMajority", c.noMajority)
+}
+
+// revive starts the servers that are dead, and lets those go on that were stopped.
+func (c *cluster) revive(t testing.TB) {
+	for i, cmd := range c.commands {
+		if cmd == nil {
+			c.start(t, i)
+		} else if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // serversDie kills each server that leads the stream in turn, and starts it again, while one
