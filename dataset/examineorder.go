@@ -34,7 +34,7 @@ func (f *featureFacts) order(class, classes int) float64 {
 				rest += float64(f.ranks[c*n+k])
 			}
 		}
-		right += float64(rows * (below + rest/2))
+		right += float64(rows * (below + float64(rest/2)))
 		below += rest
 		of, others = of+rows, others+rest
 	}
