@@ -86,8 +86,8 @@ func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
 	case missingNumber(cell, p.opt.MissingValues):
 		return p.missing(r, col, cell)
 	case !ok:
-		return mixed("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD, or "+
-			"YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind%s", quote(cell),
+		return mixed("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD or "+
+			"d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind%s", quote(cell),
 			p.opt.advise("; declare a column of names with --categorical"))
 	}
 	add := func(part int, v float64) { r.addNumber(col.parts[part], v) }

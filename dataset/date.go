@@ -1,6 +1,9 @@
 package dataset
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 // weekdays are the names of the days of the week in features, Monday first (ISO 8601).
 var weekdays = [7]string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
@@ -19,22 +22,14 @@ type moment struct {
 	clock            bool    // the time of day is given
 }
 
-// scanMoment reads a whole cell: YYYY-MM-DD, or YYYY/MM/DD, and after T or a blank hh:mm, hh:mm:ss
-// or hh:mm:ss.fff, and Z or ±hh:mm (ISO 8601). Without an offset it is taken as UTC. It does not
-// allocate.
+// scanMoment reads a whole cell: YYYY-MM-DD, YYYY/MM/DD or d.m.yyyy, and after T or a blank hh:mm,
+// hh:mm:ss or hh:mm:ss.fff, and Z or ±hh:mm (ISO 8601). Without an offset it is taken as UTC. It
+// does not allocate.
 func scanMoment(b []byte) (m moment, ok bool) {
-	if len(b) < 10 || b[4] != '-' && b[4] != '/' || b[7] != b[4] {
+	if b, ok = m.scanDay(b); !ok || m.month < 1 || m.month > 12 || m.day < 1 || m.day > monthDays(m.year, m.month) {
 		return m, false
 	}
-	var oks [3]bool
-	m.year, oks[0] = digits(b[:4])
-	m.month, oks[1] = digits(b[5:7])
-	m.day, oks[2] = digits(b[8:10])
-	if oks != [3]bool{true, true, true} || m.month < 1 || m.month > 12 || m.day < 1 ||
-		m.day > monthDays(m.year, m.month) {
-		return m, false
-	}
-	if b = b[10:]; len(b) == 0 {
+	if len(b) == 0 {
 		return m, true
 	}
 	if b[0] != 'T' && b[0] != 't' && b[0] != ' ' {
@@ -45,6 +40,32 @@ func scanMoment(b []byte) (m moment, ok bool) {
 		return m, false
 	}
 	return m, m.scanOffset(b)
+}
+
+// scanDay reads YYYY-MM-DD, YYYY/MM/DD or d.m.yyyy and returns what follows.
+func (m *moment) scanDay(b []byte) (rest []byte, ok bool) {
+	if len(b) >= 10 && (b[4] == '-' || b[4] == '/') && b[7] == b[4] {
+		var oks [3]bool
+		m.year, oks[0] = digits(b[:4])
+		m.month, oks[1] = digits(b[5:7])
+		m.day, oks[2] = digits(b[8:10])
+		return b[10:], oks == [3]bool{true, true, true}
+	}
+	for _, part := range []*int{&m.day, &m.month} {
+		n := bytes.IndexByte(b, '.')
+		if n < 1 || n > 2 {
+			return b, false
+		}
+		if *part, ok = digits(b[:n]); !ok {
+			return b, false
+		}
+		b = b[n+1:]
+	}
+	if len(b) < 4 {
+		return b, false
+	}
+	m.year, ok = digits(b[:4])
+	return b[4:], ok
 }
 
 // scanClock reads hh:mm, hh:mm:ss or hh:mm:ss.fff and returns what follows.

@@ -261,8 +261,8 @@ func TestJSONReadings(t *testing.T) {
 		`{"label":1,"a":"1,234"}` + "\n": `: column "a": the mark in "1,234" may be the decimal one or that of ` +
 			`thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
 		`{"label":1,"a":"2024-01-01"}` + "\n" + `{"label":0,"a":5}` + "\n": `:2: key "a": cell "5" is not a date, but ` +
-			`the column's first value is one: want YYYY-MM-DD, or YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; ` +
-			`declare a column of names with --categorical`,
+			`the column's first value is one: want YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or ` +
+			`nothing behind; declare a column of names with --categorical`,
 	} {
 		path := writeFile(t, "a.jsonl", text)
 		for _, chunk := range []int{1 << 20, 1} {
@@ -464,14 +464,14 @@ func TestReadingErrors(t *testing.T) {
 		{
 			"money", "a,b,y\n" + many(9, "$%d.99,1,p\n"),
 			Options{},
-			`:2: column "a": 9 of 9 values are numbers, or nearly, but "$0.99" is none: write plain numbers, name the ` +
-				`values that mean missing (--missing-values), or say that they are names (--categorical)`,
+			`:2: column "a": 9 of 9 values are numbers, or nearly, but "$0.99" is none: write plain numbers, ` +
+				`without signs of currencies or units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
 		},
 		{
 			"numbers after a word", "a,b,y\nunknown,1,p\n" + many(9, "%d,1,p\n"),
 			Options{},
-			`:2: column "a": 9 of 10 values are numbers, or nearly, but "unknown" is none: write plain numbers, name ` +
-				`the values that mean missing (--missing-values), or say that they are names (--categorical)`,
+			`:2: column "a": 9 of 10 values are numbers, or nearly, but "unknown" is none: write plain numbers, ` +
+				`without signs of currencies or units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
 		},
 		{
 			"lost in rounding", "a,y\n" + many(9, "1000000.00%d,p\n"),
@@ -493,8 +493,8 @@ func TestReadingErrors(t *testing.T) {
 		{
 			"not a date", "a,y\n2024-02-28,p\n2024-02-30,q\n",
 			Options{},
-			`:3: column "a": cell "2024-02-30" is not a date, but the column's first value is one: want YYYY-MM-DD, or ` +
-				`YYYY-MM-DDThh:mm:ss with Z, +hh:mm or nothing behind; declare a column of names with --categorical`,
+			`:3: column "a": cell "2024-02-30" is not a date, but the column's first value is one: want YYYY-MM-DD or ` +
+				`d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; declare a column of names with --categorical`,
 		},
 		{
 			"a missing date", "a,y\n2024-02-28,p\n-,q\n",
@@ -544,7 +544,7 @@ func TestNearlyNumbers(t *testing.T) {
 		"minus":           {strings.Repeat("\u22125,p\n5,q\n", 20), "\"\u22125\""},
 		"losses":          {strings.Repeat("(5),p\n5,q\n", 20), `"(5)"`},
 		"thousands":       {strings.Repeat("5k,p\n1.5k,q\n", 20), `"5k"`},
-		"days":            {strings.Repeat("1.1.2024,p\n13.2.2024,q\n", 20), `"1.1.2024"`},
+		"days":            {strings.Repeat("1-1-2024,p\n13-2-2024,q\n", 20), `"1-1-2024"`},
 		"slashes":         {strings.Repeat("1/1/2024,p\n2/13/24,q\n", 20), `"1/1/2024"`},
 		"with a time":     {strings.Repeat("1/1/2024 3:15 PM,p\n2/13/2024 11:00 AM,q\n", 20), `"1/1/2024 3:15 PM"`},
 		"times of day":    {strings.Repeat("00:00,p\n9:30:15,q\n", 20), `"00:00"`},
@@ -591,11 +591,13 @@ func TestMoments(t *testing.T) {
 		zone := time.FixedZone("", 60*(rng.IntN(2*14*60)-14*60))
 		for _, layout := range []string{
 			"2006-01-02", "2006/01/02 15:04", time.RFC3339, "2006-01-02T15:04:05.000Z07:00",
+			"2.1.2006", "02.01.2006", "2.01.2006 15:04:05",
 		} {
-			text := want.In(zone).Format(layout)
-			if len(text) > 0 && (text[0] == '-' || text[4] != layout[4]) {
-				continue // the year of the zone is beyond 0 to 9999
+			local := want.In(zone)
+			if local.Year() < 0 || local.Year() > 9999 {
+				continue
 			}
+			text := local.Format(layout)
 			exp, err := time.Parse(layout, text)
 			if err != nil {
 				t.Fatal(err)
@@ -613,6 +615,8 @@ func TestMoments(t *testing.T) {
 		"2024-01-01 24:00",
 		"2024-01-01 12:60", "2024-01-01 12:00:61", "2024-01-01 12:00x", "2024-01-01 12:00+0100", "2024-01-01 12:00:0",
 		"2024-01-01 12:00+25:00", "20240-01-01", "2024-01-01 12:00:.5",
+		"1.13.2024", "32.1.2024", "29.2.2023", "0.1.2024", "1.2.24", "1..2024", "001.2.2024", "1.2.20240", "1.2.2024.",
+		"1.2", "1.x.2024", "x.1.2024", "1.2.202x", "1.2.2024 9:30",
 	} {
 		if m, ok := scanMoment([]byte(bad)); ok {
 			t.Errorf("%q: %+v", bad, m)
