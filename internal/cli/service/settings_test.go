@@ -2,6 +2,8 @@ package service
 
 import (
 	"bytes"
+	"encoding/pem"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,6 +118,16 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 	if err := os.WriteFile(secret, bytes.Repeat([]byte("x"), 64), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	password, authority := filepath.Join(t.TempDir(), "password"), filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(password, []byte("ann:secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewTLSServer(nil)
+	site.Close()
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}
+	if err := os.WriteFile(authority, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	n := 0
 	flags.VisitAll(func(f *pflag.Flag) {
 		value := map[string]string{
@@ -147,9 +159,12 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 		case f.Name == "nats-cert" || f.Name == "nats-key":
 			extra = "log: nats://127.0.0.1:1\nnats-cert: cert.pem\nnats-key: cert.pem"
 			extra = strings.Replace(extra, "\n"+f.Name+": cert.pem", "", 1)
-		case f.Name == "cluster" || f.Name == "peers" || f.Name == "peer" || f.Name == "cluster-secret-file":
+		case f.Name == "nats-password-file":
+			value, extra = password, "log: nats://127.0.0.1:1"
+		case f.Name == "cluster" || f.Name == "peers" || f.Name == "peer" || strings.HasPrefix(f.Name, "cluster-"):
 			all := map[string]string{
 				"cluster": "c", "peers": "[127.0.0.1:1]", "peer": "127.0.0.1:1", "cluster-secret-file": secret,
+				"cluster-cert": "cert.pem", "cluster-key": "key.pem", "cluster-ca": authority,
 			}
 			value = all[f.Name]
 			for name, other := range all {
