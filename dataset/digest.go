@@ -13,7 +13,7 @@ type Digest string
 
 // SHA256 names the bytes of an input so that nobody can make others with the same name. XXH64 tells
 // inputs apart that differ by accident, in an eighth of the time or less; the program xxhsum
-// computes it too.
+// computes it too. NoDigest reads without a name.
 const (
 	SHA256   Digest = "sha256"
 	XXH64    Digest = "xxh64"

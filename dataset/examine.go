@@ -376,8 +376,8 @@ func (e *examiner) shifts(test Info) (out []Finding) {
 		e.skip("shift: there are no rows to compare")
 		return nil
 	}
-	// Kolmogorov's tail 2·exp(-2·x²) is .001 divided by the number of features at this x.
-	level := math.Sqrt(math.Log(2000*float64(max(1, len(e.facts))))/2) * math.Sqrt((n+m)/(n*m))
+	// Kolmogorov's tail 2·exp(-2·x²) is the level divided by the number of features at this x.
+	level := math.Sqrt(math.Log(2/examineLevel*float64(max(1, len(e.facts))))/2) * math.Sqrt((n+m)/(n*m))
 	for i, f := range e.facts {
 		distance := 0.0
 		if f.bins == nil {

@@ -37,8 +37,8 @@ func (p *csvPlanner) hasHeader(start headRows, first, second []string) (bool, er
 // later rows, as a label is and the name of a column is not.
 func (p *csvPlanner) beginsWithText(start headRows, first []string) (bool, error) {
 	text := make([]guess, len(first)) // of the columns in which the first row has words
-	sentence := func(i int) bool { return strings.IndexByte(first[i], ' ') >= 0 }
-	waits := slices.ContainsFunc(first, func(cell string) bool { return strings.IndexByte(cell, ' ') >= 0 })
+	sentence := func(cell string) bool { return strings.Contains(cell, " ") }
+	waits := slices.ContainsFunc(first, sentence)
 	start.cells, start.buf = nil, nil
 	again := make([]bool, len(first))
 	for n := 0; waits; n++ {
@@ -54,7 +54,7 @@ func (p *csvPlanner) beginsWithText(start headRows, first []string) (bool, error
 		}
 		waits = false
 		for i := range min(len(row), len(first)) {
-			if again[i] = again[i] || row[i] == first[i] && !isMissing([]byte(row[i])); !sentence(i) {
+			if again[i] = again[i] || row[i] == first[i] && !isMissing([]byte(row[i])); !sentence(first[i]) {
 				continue
 			}
 			if n <= lookRows {
@@ -64,7 +64,7 @@ func (p *csvPlanner) beginsWithText(start headRows, first []string) (bool, error
 		}
 	}
 	for i := range first {
-		if sentence(i) && text[i].isText() {
+		if sentence(first[i]) && text[i].isText() {
 			again[i] = false
 			return slices.Contains(again, true), nil
 		}

@@ -383,7 +383,6 @@ func many(n int, format string) string {
 	return b.String()
 }
 
-// What is nearly numbers, names or lost in rounding is refused by name, whatever the pieces.
 // The first line of a file of texts is data if its label is there again, and names the columns
 // where it is not, however long the names are.
 func TestHeaderOfTexts(t *testing.T) {
@@ -418,6 +417,7 @@ func TestHeaderOfTexts(t *testing.T) {
 	}
 }
 
+// What is nearly numbers, names or lost in rounding is refused by name, whatever the pieces.
 func TestReadingErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
