@@ -48,7 +48,7 @@ func refuseTransform(format string, t *classify.Transform) error {
 }
 
 // sklearnTransform is a transform in JSON. Columns and Products are as in the model file; Subtract
-// is what is subtracted from each feature before, nil for nothing.
+// is what is subtracted from each feature before, often 0.
 type sklearnTransform struct {
 	Subtract []float64                `json:"subtract"`
 	Columns  []classify.ColumnMap     `json:"columns"`
@@ -83,8 +83,8 @@ func (g *onnxGraph) constant(name string, shape []int64, floats []float32, whole
 	for _, n := range shape {
 		t.varint(1, n)
 	}
-	t.varint(2, map[bool]int64{true: elementInt64, false: elementFloat}[whole != nil])
 	if whole != nil {
+		t.varint(2, elementInt64)
 		var raw []byte
 		for _, v := range whole {
 			raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
@@ -92,6 +92,7 @@ func (g *onnxGraph) constant(name string, shape []int64, floats []float32, whole
 		t.text(8, name)
 		t.bytes(9, raw)
 	} else {
+		t.varint(2, elementFloat)
 		t.floats(4, floats)
 		t.text(8, name)
 	}
