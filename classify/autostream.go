@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"context"
 	"errors"
 	"math"
 
@@ -67,8 +66,8 @@ func newStreamAuto(opt Options) (*streamAuto, error) {
 }
 
 // learn lets all learners predict the rows held back and learn from them. The rows are gone then.
-func (a *streamAuto) learn(ctx context.Context) error {
-	group, _ := errgroup.WithContext(ctx)
+func (a *streamAuto) learn() error {
+	var group errgroup.Group
 	for _, c := range a.learners {
 		group.Go(func() error { return c.learn(a.rows) })
 	}
@@ -126,7 +125,7 @@ type streamChoice struct {
 	chosen    int
 }
 
-// choose returns the choice by the rows so far.
+// choose returns the choice by the rows so far, of the learners that have not failed.
 func (a *streamAuto) choose() streamChoice {
 	usual := a.learners[0]
 	m := usual.fit.two
@@ -141,7 +140,7 @@ func (a *streamAuto) choose() streamChoice {
 			Candidate: name, Examples: c.seen, Progressive: &value, Threshold: threshold,
 			StepScale: c.fit.learner.StepScale,
 		})
-		if c.failed == nil && value > max(best, bound) {
+		if c.failed == nil && (out.failed != nil || value > max(best, bound)) {
 			best, out.comparedLearner, out.threshold, out.tuned = value, c, threshold, tuned
 			out.chosen = len(out.entries) - 1
 		}
@@ -233,8 +232,8 @@ func binScore(bin int) float64 {
 }
 
 // finish ends the stream of all learners.
-func (a *streamAuto) finish(ctx context.Context) error {
-	if err := a.learn(ctx); err != nil {
+func (a *streamAuto) finish() error {
+	if err := a.learn(); err != nil {
 		return err
 	}
 	for _, c := range a.learners {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/loss"
 )
@@ -108,6 +109,22 @@ func TestAutoOfStreamComparesNothing(t *testing.T) {
 			m.Models[0].Threshold != 0 {
 			t.Errorf("%s: %s, %d of %d candidates", name, m.Algorithm, m.Training.Chosen, len(h))
 		}
+	}
+}
+
+// A learner that has diverged is not chosen, however few rows there are to compare the others by.
+func TestAutoOfStreamDiverges(t *testing.T) {
+	a, err := newStreamAuto(Options{Measure: measure.FBeta{B: 1}, Algorithm: Auto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.rows = stream(74, 20)
+	if err := a.learn(); err != nil {
+		t.Fatal(err)
+	}
+	a.learners[0].failed = noregret.Errorf(noregret.Diverged, "", "too large")
+	if c := a.choose(); c.comparedLearner != a.learners[1] || c.threshold != 0 || c.chosen != 2 {
+		t.Errorf("%s with the threshold %v is chosen, entry %d of %d", c.name, c.threshold, c.chosen, len(c.entries))
 	}
 }
 

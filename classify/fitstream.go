@@ -161,11 +161,9 @@ func streamLearners() string {
 
 // read passes every row to the learner, until the stream or ctx ends.
 func (f *streamFit) read(ctx context.Context) error {
-	err := f.labels.read(ctx, f.stream, f.opt.Started, func(x Example, class uint16) error {
-		return f.row(ctx, x, class)
-	}, func() error {
+	err := f.labels.read(ctx, f.stream, f.opt.Started, f.row, func() error {
 		if f.auto != nil { // the rows are those of a block, which is read anew
-			if err := f.auto.learn(ctx); err != nil {
+			if err := f.auto.learn(); err != nil {
 				return err
 			}
 		}
@@ -182,13 +180,13 @@ func (f *streamFit) read(ctx context.Context) error {
 	case err != nil:
 		return err
 	case f.auto != nil:
-		return f.auto.finish(ctx)
+		return f.auto.finish()
 	}
 	return f.learner.Finish()
 }
 
 // row passes a row to the learner and saves the model when it is due.
-func (f *streamFit) row(ctx context.Context, x Example, class uint16) error {
+func (f *streamFit) row(x Example, class uint16) error {
 	if f.auto != nil {
 		f.auto.rows = append(f.auto.rows, x)
 	} else if err := f.observe(x); err != nil {
@@ -201,7 +199,7 @@ func (f *streamFit) row(ctx context.Context, x Example, class uint16) error {
 	f.counts[class].Weight += x.Weight
 	if every := f.opt.SaveEvery; every > 0 && f.labels.rows%every == 0 {
 		if f.auto != nil {
-			if err := f.auto.learn(ctx); err != nil {
+			if err := f.auto.learn(); err != nil {
 				return err
 			}
 		}
