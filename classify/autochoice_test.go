@@ -134,4 +134,17 @@ func TestWarmStart(t *testing.T) {
 	if s.from(x, nil) != nil || (*warmStart)(nil).from(x, transform) != nil {
 		t.Error("a training begins with a model of other features, or of none")
 	}
+	one := &Transform{Dim: 2, Columns: []ColumnMap{{Index: 0, Scale: 1, Knots: []float64{}}}}
+	for name, c := range map[string]struct {
+		column ColumnMap
+		want   bool
+	}{
+		"another scale":  {ColumnMap{Index: 0, Scale: 2, Knots: []float64{}}, true},
+		"another column": {ColumnMap{Index: 1, Scale: 1, Knots: []float64{}}, false},
+		"a rank":         {ColumnMap{Index: 0, Scale: 1, Knots: []float64{0, 1}}, false},
+	} {
+		if got := one.alike(&Transform{Dim: 2, Columns: []ColumnMap{c.column}}); got != c.want {
+			t.Errorf("%s: the features are alike: %t", name, got)
+		}
+	}
 }

@@ -1,5 +1,7 @@
 package classify
 
+import "slices"
+
 // The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
 // allows them, the most: with few the figures are too low. It goes on with at least warmIterations
 // on all rows.
@@ -98,18 +100,13 @@ func (s *warmStart) from(x *design, t *Transform) []float64 {
 	return w
 }
 
-// alike reports whether two transforms make the same features but for their centres and scales.
+// alike reports whether two transforms make the same features but for their centres, scales and
+// knots.
 func (t *Transform) alike(other *Transform) bool {
 	if t == nil || other == nil {
 		return t == other
 	}
-	if t.Dim != other.Dim || len(t.Columns) != len(other.Columns) || len(t.Products) != len(other.Products) {
-		return false
-	}
-	for i := range t.Products {
-		if t.Products[i].Index != other.Products[i].Index {
-			return false
-		}
-	}
-	return true
+	return t.Dim == other.Dim && slices.EqualFunc(t.Columns, other.Columns, func(a, b ColumnMap) bool {
+		return a.Index == b.Index && (len(a.Knots) > 0) == (len(b.Knots) > 0)
+	}) && slices.EqualFunc(t.Products, other.Products, func(a, b ProductColumn) bool { return a.Index == b.Index })
 }
