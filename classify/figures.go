@@ -15,8 +15,7 @@ import (
 
 // ModelFigures are the values of measures to expect on new rows. They are cross-fitted: every row
 // is predicted by a model and a threshold that have not seen it, and if [Auto] compared candidates
-// on these rows, by the candidate that is chosen without it. Where that would be too expensive, a
-// part of the rows is held out instead.
+// on these rows, by the candidate that is chosen without it.
 type ModelFigures struct {
 	// Rows is the number of rows that were predicted and Folds that of the models.
 	Rows  int64 `json:"rows"`

@@ -268,23 +268,11 @@ func TestHugeWeights(t *testing.T) {
 
 // A model without weights says so: its features tell nothing.
 func TestNoFeatureHasAWeight(t *testing.T) {
-	b, err := dataset.NewBuilder(2, "0", "1")
-	if err != nil {
-		t.Fatal(err)
+	xs := make([]Example, 60)
+	for i := range xs {
+		xs[i] = Example{Index: []uint32{0, 1}, Value: []float32{3, 1}, Positive: i%2 == 1, Weight: 1}
 	}
-	for i := range 60 {
-		if err := b.Add([]uint32{0, 1}, []float32{3, 1}, i%2, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewData(set, Binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := asData(t, xs)
 	o := Options{Algorithm: "logistic", Measure: measure.FBeta{B: 1}}
 	r, err := Fit(context.Background(), d, o)
 	if err != nil {

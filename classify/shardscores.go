@@ -111,11 +111,7 @@ func (f *shardFit) scored(ctx context.Context, data Data) (*Model, error) {
 		if at[z] == nil {
 			at[z] = new(gridCounts)
 		}
-		class := 0
-		if x.Positive {
-			class = 1
-		}
-		c := &at[z][class]
+		c := &at[z][classOf(x)]
 		c.rows, c.weight, c.square = c.rows+1, c.weight+x.Weight, c.square+float64(x.Weight*x.Weight)
 		return nil
 	}))

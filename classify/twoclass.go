@@ -96,7 +96,8 @@ func (o *twoClass) learn(x LabelsExample) error {
 	return o.learnRow(Example{Index: x.Index, Value: x.Value, Positive: len(x.Labels) > 0, Weight: x.Weight})
 }
 
-// learnRow is learn for an example of two classes.
+// learnRow is learn for an example of two classes. It counts without the loop over the outputs, and
+// calls follow only where that has something to do.
 func (o *twoClass) learnRow(x Example) error {
 	if o.cfg.Decay > 0 {
 		o.count(labelOf(x.Positive), x.Weight)
@@ -171,7 +172,8 @@ func (o *twoClass) weighedFactor(positive bool, weight float64) float64 {
 	return known.factor
 }
 
-// rewards returns the reward of a margin and its derivative.
+// rewards returns the reward of a margin and its derivative. The usual one, the hinge, is called
+// without an interface, so that the compiler can inline it.
 func (o *twoClass) rewards(m float64) (r, dr float64) {
 	if o.hinge {
 		return loss.Hinge{}.Value(m), loss.Hinge{}.Derivative(m)
@@ -179,7 +181,8 @@ func (o *twoClass) rewards(m float64) (r, dr float64) {
 	return o.cfg.Reward.Value(m), o.cfg.Reward.Derivative(m)
 }
 
-// accumulateRow is accumulate.
+// accumulateRow is accumulate for the one output, decided in advance where all iterates count the
+// same.
 func (o *twoClass) accumulateRow() {
 	if o.plain {
 		o.lin.Accumulate(1)
