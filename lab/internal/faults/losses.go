@@ -92,11 +92,10 @@ var damaged = []string{"corrupt", "rebuild", "outdated", "mismatch"}
 // through that server, and then lets it copy everything anew from the others.
 func damage(change func([]byte) []byte) func(context.Context, *cluster, *load) error {
 	return func(ctx context.Context, c *cluster, l *load) error {
-		leader, err := c.streams(ctx)
+		i, err := pick(ctx, c.streams, false)
 		if err != nil {
 			return err
 		}
-		i := other(leader)
 		m := c.machines[i]
 		m.server.kill()
 		blocks, err := filepath.Glob(filepath.Join(m.disk(), "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
@@ -113,13 +112,7 @@ func damage(change func([]byte) []byte) func(context.Context, *cluster, *load) e
 			}
 		}
 		warned := len(m.server.said(damaged...))
-		again := func() error {
-			if err := m.server.start(); err != nil {
-				return err
-			}
-			return c.healthy(ctx, m)
-		}
-		if err := again(); err != nil {
+		if err := c.restart(ctx, m); err != nil {
 			return err
 		}
 		l.note(fmt.Sprintf("the server says so %d times", len(m.server.said(damaged...))-warned))
@@ -132,7 +125,7 @@ func damage(change func([]byte) []byte) func(context.Context, *cluster, *load) e
 		if err := os.RemoveAll(filepath.Join(m.disk(), "jetstream")); err != nil {
 			return err
 		}
-		return again()
+		return c.restart(ctx, m)
 	}
 }
 

@@ -11,12 +11,9 @@ import (
 // what is sent to it, or both. Clients reach it all the time.
 func cut(leader, out, in bool) func(context.Context, *cluster, *load) error {
 	return func(ctx context.Context, c *cluster, l *load) error {
-		i, err := c.streams(ctx)
+		i, err := pick(ctx, c.streams, leader)
 		if err != nil {
 			return err
-		}
-		if !leader {
-			i = other(i)
 		}
 		all := func(do func(from, to int) error) (err error) {
 			for j := range c.machines {
@@ -76,12 +73,9 @@ func flap(ctx context.Context, c *cluster, _ *load) error {
 // the server again with room.
 func full(leader bool) func(context.Context, *cluster, *load) error {
 	return func(ctx context.Context, c *cluster, l *load) error {
-		i, err := c.streams(ctx)
+		i, err := pick(ctx, c.streams, leader)
 		if err != nil {
 			return err
-		}
-		if !leader {
-			i = other(i)
 		}
 		m := c.machines[i]
 		if err := m.fill(); err != nil {
@@ -96,9 +90,6 @@ func full(leader bool) func(context.Context, *cluster, *load) error {
 		if err := os.Remove(m.ballast()); err != nil {
 			return err
 		}
-		if err := m.server.start(); err != nil {
-			return err
-		}
-		return c.healthy(ctx, m)
+		return c.restart(ctx, m)
 	}
 }

@@ -42,15 +42,29 @@ func faults() []fault {
 // other returns a machine that is not the one.
 func other(i int) int { return (i + 1) % 3 }
 
+// pick returns the machine that a search finds, or another one.
+func pick(ctx context.Context, search func(context.Context) (int, error), found bool) (int, error) {
+	i, err := search(ctx)
+	if !found {
+		i = other(i)
+	}
+	return i, err
+}
+
+// restart starts the server of a machine again and waits until it is healthy.
+func (c *cluster) restart(ctx context.Context, m *machine) error {
+	if err := m.server.start(); err != nil {
+		return err
+	}
+	return c.healthy(ctx, m)
+}
+
 // killNode kills a node and starts it again.
 func killNode(leader bool) func(context.Context, *cluster, *load) error {
 	return func(ctx context.Context, c *cluster, l *load) error {
-		i, err := c.leads(ctx)
+		i, err := pick(ctx, c.leads, leader)
 		if err != nil {
 			return err
-		}
-		if !leader {
-			i = other(i)
 		}
 		n := c.machines[i].node
 		n.kill()
@@ -67,22 +81,16 @@ func killNode(leader bool) func(context.Context, *cluster, *load) error {
 // killServer kills a server and starts it again.
 func killServer(leader bool) func(context.Context, *cluster, *load) error {
 	return func(ctx context.Context, c *cluster, l *load) error {
-		i, err := c.streams(ctx)
+		i, err := pick(ctx, c.streams, leader)
 		if err != nil {
 			return err
-		}
-		if !leader {
-			i = other(i)
 		}
 		m := c.machines[i]
 		m.server.kill()
 		if err := l.flows(ctx); err != nil {
 			return err
 		}
-		if err := m.server.start(); err != nil {
-			return err
-		}
-		return c.healthy(ctx, m)
+		return c.restart(ctx, m)
 	}
 }
 
