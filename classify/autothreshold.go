@@ -15,8 +15,8 @@ const (
 )
 
 // steadyThreshold is the threshold of rows by their scores: the mean of those that are best for
-// exponential random weights of the rows, as in the Bayesian bootstrap (Rubin 1981). The best for the
-// rows as they are follows single rows near the threshold. With many rows it is that.
+// exponential random weights of the rows, as in the Bayesian bootstrap (Rubin 1981). The best for
+// the rows as they are follows single rows near the threshold. With many rows it is that.
 func (a *autoFit) steadyThreshold(rows []Scored, last bool) float64 {
 	m := a.opt.Measure.(measure.Measure)
 	threshold, _ := TuneThreshold(rows, m)
