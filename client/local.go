@@ -37,6 +37,7 @@ type LocalOptions struct {
 	// process loses what it recorded since. Units of RecordIn are not kept.
 	Outbox Outbox
 	// Remember is the number of the latest units of [Local.RecordOnce] that are known, at least 0.
+	// Up to twice as many take memory, and 8 bytes each in a [UnitOutbox].
 	Remember int
 	// First, unless it is nil, decides until the service has sent a policy: NewLocal does not wait
 	// for the service then.

@@ -72,12 +72,12 @@ func idOf(d policy.Assignment) (id unitID) {
 	return id
 }
 
-// units are the latest units that were counted, at most a number of them, in two halves of which
-// the older one is forgotten. A unit and its sums are kept by the same Store of the outbox: its
-// bytes are in there, until they are many and go to a file, of which the next Store says how long
-// it is.
+// units are the latest units that were counted, in two halves: when the newer one is full, the
+// older one is forgotten. So they are as many as fill one half, or up to twice as many. A unit and
+// its sums are kept by the same Store of the outbox: its bytes are in there, until they are many
+// and go to a file, of which the next Store says how long it is.
 type units struct {
-	half       int // of the number, 0 for no units
+	half       int // units that fill a half, 0 for none
 	now, older *unitHalf
 	removed    uint64 // the latest file that was removed; only who keeps uses it
 }
@@ -105,8 +105,8 @@ type keptUnits struct {
 // mostRecent bounds the bytes of units in the outbox itself, which each Store writes anew.
 const mostRecent = 4096 * len(unitID{})
 
-func newUnits(most int) units {
-	return units{half: (most + 1) / 2, now: &unitHalf{keptHalf{File: 1}, map[unitID]struct{}{}}}
+func newUnits(half int) units {
+	return units{half: half, now: &unitHalf{keptHalf{File: 1}, map[unitID]struct{}{}}}
 }
 
 // knows reports whether a unit is known.

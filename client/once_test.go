@@ -75,7 +75,7 @@ func TestRecordOnce(t *testing.T) {
 	start := func() *client.Local {
 		t.Helper()
 		o := hourly()
-		o.Outbox, o.Remember = m, 4*part
+		o.Outbox, o.Remember = m, 2*part
 		l, err := s.client.NewLocal(ctx, "toy", o)
 		if err != nil {
 			t.Fatal(err)
@@ -161,6 +161,48 @@ func TestRecordOnce(t *testing.T) {
 	}
 	if got != 5*part {
 		t.Errorf("%d units count, want %d", got, 5*part)
+	}
+}
+
+// TestRemember checks after each unit that so many of the latest are known, and that not all are
+// for ever.
+func TestRemember(t *testing.T) {
+	s := newService(t)
+	const remember = 10
+	o := hourly()
+	o.Remember = remember
+	l, err := s.client.NewLocal(t.Context(), "toy", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(unit string) bool {
+		t.Helper()
+		d, err := l.Decide(unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted, err := l.RecordOnce(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return counted
+	}
+	names := units(5 * remember)
+	for i, name := range names {
+		if !record(name) {
+			t.Errorf("unit %d does not count", i)
+		}
+		for j := max(0, i+1-remember); j <= i; j++ {
+			if record(names[j]) {
+				t.Errorf("unit %d counts again after unit %d", j, i)
+			}
+		}
+	}
+	if !record(names[0]) {
+		t.Error("the first unit is still known")
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
