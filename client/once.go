@@ -79,7 +79,7 @@ func idOf(d policy.Assignment) (id unitID) {
 type units struct {
 	half       int // units that fill a half, 0 for none
 	now, older *unitHalf
-	removed    uint64 // the latest file that was removed; only who keeps uses it
+	removed    uint64 // up to this one the files were removed; only who keeps uses it
 }
 
 // unitHalf is a half of the units that are known.
@@ -200,6 +200,8 @@ func (l *Local) restoreUnits(k *keptUnits) error {
 	if l.known.now, err = read(k.Now); err == nil && k.Older != nil {
 		l.known.older, err = read(*k.Older)
 	}
+	// The earlier process may have ended before it removed the last one.
+	l.known.removed = max(k.Now.File, 3) - 3
 	return err
 }
 

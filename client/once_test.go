@@ -206,6 +206,36 @@ func TestRemember(t *testing.T) {
 	}
 }
 
+// TestForgottenFiles keeps units rarely, so that more than one half is forgotten between: the files
+// of all of them are removed.
+func TestForgottenFiles(t *testing.T) {
+	s, m := newService(t), &unitMemory{lives: -1}
+	const remember = 5000
+	o := hourly()
+	o.Remember, o.Outbox = remember, m
+	l, err := s.client.NewLocal(t.Context(), "toy", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(6 * remember) {
+		d := policy.Assignment{Version: l.Policy().Version, Name: "gain", Unit: i}
+		if _, err := l.RecordOnce(d, nil); err != nil {
+			t.Fatal(err)
+		}
+		if i+1 == 2*remember || i+1 == 6*remember {
+			if err := l.Keep(); err != nil {
+				t.Fatal(err)
+			}
+			if m.files[i/remember+1] == nil || len(m.files) > 2 {
+				t.Errorf("after %d units there are %d files, or not that of the last half", i+1, len(m.files))
+			}
+		}
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFilesOfUnits keeps units in files beside an outbox, and does not begin with files that are
 // cut.
 func TestFilesOfUnits(t *testing.T) {

@@ -133,9 +133,11 @@ func (l *Local) keep() error {
 	if err == nil {
 		err = l.options.Outbox.Store(b)
 	}
-	if err == nil && k.Units != nil && k.Units.Now.File > l.known.removed+2 {
-		l.known.removed = k.Units.Now.File - 2
-		_ = files.Remove(l.known.removed) // one more is harmless
+	if err == nil && k.Units != nil {
+		for l.known.removed+2 < k.Units.Now.File {
+			l.known.removed++
+			_ = files.Remove(l.known.removed) // one more is harmless
+		}
 	}
 	if err != nil {
 		return noregret.Errorf(noregret.Internal, "outbox", "what is not sent could not be kept: %w", err)
