@@ -159,10 +159,6 @@ func (l *Local) Confirmed() time.Time {
 	return time.Time{}
 }
 
-// Keep writes what is recorded and not sent to the outbox. Once it has returned nil, it survives
-// the process. Without an outbox it does nothing.
-func (l *Local) Keep() error { return l.keep() }
-
 // mostOlder is the number of polls in a row after which an older policy is in force: the service
 // was restored from a backup. Before, it is that of a node that does not have the newer one yet, as
 // a Local may ask another node each time.
@@ -331,7 +327,7 @@ func (l *Local) Flush(ctx context.Context) error {
 	var refused error
 	for l.pending != nil || l.collect() {
 		// A report that is sent and not kept would be followed by another one of the same number.
-		if err := l.keep(); err != nil {
+		if err := l.Keep(); err != nil {
 			return errors.Join(refused, err)
 		}
 		said, err := l.send(ctx)
@@ -416,5 +412,5 @@ func (l *Local) items() []api.AggregateItem {
 func (l *Local) Close(ctx context.Context) error {
 	l.stop()
 	l.done.Wait()
-	return errors.Join(l.Flush(ctx), l.keep())
+	return errors.Join(l.Flush(ctx), l.Keep())
 }

@@ -107,8 +107,9 @@ func (l *Local) restore() error {
 	return l.restoreUnits(k.Units)
 }
 
-// keep writes what is not sent to the outbox, if there is one.
-func (l *Local) keep() error {
+// Keep writes what is recorded and not sent to the outbox. Once it has returned nil, it survives
+// the process. Without an outbox it does nothing.
+func (l *Local) Keep() error {
 	if l.options.Outbox == nil {
 		return nil
 	}
@@ -155,7 +156,7 @@ func (l *Local) keepOn(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			if err := l.keep(); err != nil && l.options.Waiting != nil {
+			if err := l.Keep(); err != nil && l.options.Waiting != nil {
 				l.options.Waiting(err)
 			}
 		}
