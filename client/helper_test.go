@@ -76,6 +76,19 @@ func newService(t testing.TB) *service {
 	return v
 }
 
+// counted returns how many units count in the report of toy.
+func (s *service) counted(t *testing.T) (n int64) {
+	t.Helper()
+	r, err := s.Report("toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range r.Arms {
+		n += a.N
+	}
+	return n
+}
+
 func units(n int) (out []string) {
 	for i := range n {
 		out = append(out, fmt.Sprint("user-", i))

@@ -10,8 +10,7 @@ import (
 )
 
 // TestOlderPolicy follows a service of several nodes, of which some answer with an older policy:
-// the Local keeps the newer one. If all of them have the older
-// one for long, it is in force.
+// the Local keeps the newer one. If all of them have the older one for long, it is in force.
 func TestOlderPolicy(t *testing.T) {
 	s := newService(t)
 	p, err := s.client.Policy(t.Context(), "toy", "", 0)
