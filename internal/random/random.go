@@ -50,7 +50,8 @@ func (s *Source) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Permute shuffles p as s.Shuffle does, from the same draws, and faster by the calls that it saves.
+// Permute shuffles p as s.Shuffle does, from the same draws, and faster by the calls that it saves:
+// by the algorithm of Fisher and Yates, with indices by Lemire's method (2019).
 func Permute[T any](s *Source, p []T) {
 	for i := len(p) - 1; i > 0; i-- {
 		n := uint64(i + 1)
