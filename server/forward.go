@@ -41,8 +41,10 @@ var errNotTaken = errors.New("not taken")
 // differ.
 const proofTime = time.Minute
 
-// proof derives from the keys that a request comes from a node: for one node, one request, one
-// client and one time, so that who gets to see it can do nothing else with it.
+// proof derives from the keys that a request comes from a node: for one node, one method and URL,
+// one client and one time, so that who gets to see it can make no other call with it. It does not
+// cover the body, which is passed on as it comes: who gets to see it can make the same call with
+// another body for proofTime. Nodes that speak TLS, or a private network, let nobody see it.
 func proof(signer *policy.Signer, to string, r *http.Request, seconds int64) string {
 	text := strconv.FormatInt(seconds, 10)
 	return text + "." + signer.Derive(proofPurpose(to, r, text))
