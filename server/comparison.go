@@ -121,5 +121,5 @@ func (w *writer) compare() (added int) {
 	if _, ok := w.store([]*command{c}); !ok {
 		return 0
 	}
-	return sizeOf(c)
+	return sizeOf(c.events)
 }

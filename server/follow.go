@@ -115,11 +115,7 @@ func (w *writer) follow(records []eventlog.Record) error {
 	if _, err := w.fold(at+1, events); err != nil {
 		return err
 	}
-	size := int64(0)
-	for i := range events {
-		size += int64(len(events[i].Payload)) + 64
-	}
-	w.snapshots.maintain(w.live.state, size)
+	w.snapshots.maintain(w.live.state, int64(sizeOf(events)))
 	return nil
 }
 

@@ -155,19 +155,19 @@ func (w *writer) run() {
 // the command that did not fit, if any.
 func (w *writer) gather(first *command) (group []*command, next *command) {
 	group = []*command{first}
-	events, size := len(first.events), sizeOf(first)
+	events, size := len(first.events), sizeOf(first.events)
 	for events < groupEvents && size < groupBytes {
 		select {
 		case c, ok := <-w.queue:
 			if !ok {
 				return group, nil
 			}
-			if c.make != nil || c.do != nil || size+sizeOf(c) > groupBytes {
+			if c.make != nil || c.do != nil || size+sizeOf(c.events) > groupBytes {
 				return group, c
 			}
 			group = append(group, c)
 			events += len(c.events)
-			size += sizeOf(c)
+			size += sizeOf(c.events)
 		default:
 			return group, nil
 		}
@@ -181,7 +181,7 @@ func (w *writer) checkSize(c *command) error {
 	if c.make != nil { // the events say what is served, which may be more than a request
 		most = mostEvent
 	}
-	if n := sizeOf(c); n > most || len(c.events) > groupEvents {
+	if n := sizeOf(c.events); n > most || len(c.events) > groupEvents {
 		return web.WithStatus(http.StatusRequestEntityTooLarge, noregret.BadInput, "request",
 			"it becomes %d events of %d bytes: want at most %d and %d", len(c.events), n, groupEvents, most)
 	}
@@ -204,9 +204,10 @@ func (w *writer) checkEvent(e *experiment.Event) error {
 	return nil
 }
 
-func sizeOf(c *command) (n int) {
-	for i := range c.events {
-		n += len(c.events[i].Payload) + 64
+// sizeOf returns about how many bytes events take in the log.
+func sizeOf(events []experiment.Event) (n int) {
+	for i := range events {
+		n += len(events[i].Payload) + 64
 	}
 	return n
 }
@@ -234,7 +235,7 @@ func (w *writer) commit(group []*command) {
 	}
 	added := 0
 	for _, c := range group {
-		added += sizeOf(c)
+		added += sizeOf(c.events)
 	}
 	if slices.ContainsFunc(outcomes, func(o experiment.Outcome) bool { return o.Asks }) {
 		added += w.grant()
@@ -267,7 +268,7 @@ func (w *writer) grant() (added int) {
 		if _, ok := w.store([]*command{c}); !ok {
 			return added
 		}
-		added += sizeOf(c)
+		added += sizeOf(c.events)
 	}
 	return added
 }
