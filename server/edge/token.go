@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/atomicfile"
@@ -74,7 +74,7 @@ func sign(key []byte, t *token) (string, error) {
 // verify reads the text of a token.
 func verify(key []byte, text string) (t token, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(text) > longest || bytes.ContainsAny([]byte(text), "\r\n") || len(b) <= macSize ||
+	if err != nil || len(text) > longest || strings.ContainsAny(text, "\r\n") || len(b) <= macSize ||
 		!hmac.Equal(mac(key, b[macSize:]), b[:macSize]) {
 		return t, noregret.BadInputf("token", "it cannot be read, or is not one of this edge")
 	}
