@@ -177,7 +177,7 @@ func (k *keeper) spool() error {
 	k.out = &cacheWriter{name: f.Name(), w: bufio.NewWriterSize(f, 256<<10)}
 	var b Block
 	for i := range k.memory {
-		if _, err := k.memory.load(i, &b); err != nil {
+		if err := k.memory.load(i, &b); err != nil {
 			return err
 		}
 		if err := k.out.block(&b); err != nil {

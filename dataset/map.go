@@ -88,10 +88,11 @@ type mappedStore struct {
 	f RowMap
 }
 
-func (m mappedStore) load(i int, scratch *Block) (*Block, error) {
-	b, err := m.store.load(i, new(Block))
-	if err != nil {
-		return nil, err
+func (m mappedStore) load(i int, b *Block) error {
+	var from Block
+	if err := m.store.load(i, &from); err != nil {
+		return err
 	}
-	return mapBlock(b, m.f, scratch), nil
+	mapBlock(&from, m.f, b)
+	return nil
 }

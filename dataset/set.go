@@ -107,19 +107,16 @@ func (r *setReader) Next(b *Block) error {
 			continue
 		}
 		if s.keep == nil {
-			if got, err := s.st.load(r.i, b); err != nil {
+			if err := s.st.load(r.i, b); err != nil {
 				b.Reset()
 				return err
-			} else if got != b {
-				b.appendRows(got, 0, got.Len())
 			}
 			continue
 		}
-		got, err := s.st.load(r.i, &r.scratch)
-		if err != nil {
+		if err := s.st.load(r.i, &r.scratch); err != nil {
 			return err
 		}
-		s.appendSelected(b, got, r.i, 0)
+		s.appendSelected(b, &r.scratch, r.i, 0)
 	}
 	if b.Len() == 0 {
 		return io.EOF

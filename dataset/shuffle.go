@@ -230,12 +230,11 @@ func (r *shuffleReader) add(i, each int) (used int64, err error) {
 		return r.addPacked(i, each), nil
 	}
 	s := r.set
-	scratch := &r.scratch
+	b := &r.scratch
 	if s.keep == nil { // the block becomes part of the window unchanged
-		scratch = r.extend()
+		b = r.extend()
 	}
-	b, err := s.st.load(i, scratch)
-	if err != nil {
+	if err := s.st.load(i, b); err != nil {
 		return 0, err
 	}
 	from := len(r.rows)

@@ -13,8 +13,8 @@ type store interface {
 	blocks() int
 	// extent returns the number of rows and of nonzeros of block i.
 	extent(i int) (rows, nonZeros int)
-	// load returns block i, perhaps in scratch. The result must not be written to.
-	load(i int, scratch *Block) (*Block, error)
+	// load replaces b by block i. After an error b holds anything.
+	load(i int, b *Block) error
 	close() error
 }
 
@@ -25,10 +25,10 @@ func (m memoryStore) blocks() int { return len(m) }
 
 func (m memoryStore) extent(i int) (rows, nonZeros int) { return len(m[i].start), m[i].nonZeros }
 
-func (m memoryStore) load(i int, scratch *Block) (*Block, error) {
-	scratch.Reset()
-	m[i].unpack(scratch)
-	return scratch, nil
+func (m memoryStore) load(i int, b *Block) error {
+	b.Reset()
+	m[i].unpack(b)
+	return nil
 }
 
 func (m memoryStore) close() error { return nil }
@@ -57,31 +57,31 @@ func (f *fileStore) extent(i int) (rows, nonZeros int) {
 	return int(f.index[i].rows), int(f.index[i].nonZeros)
 }
 
-func (f *fileStore) load(i int, scratch *Block) (*Block, error) {
+func (f *fileStore) load(i int, b *Block) error {
 	ref := f.index[i]
 	buf := f.buf.get(ref.size())
 	defer f.buf.put(buf)
 	if _, err := f.file.ReadAt(*buf, ref.offset); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, noregret.BadInputf(f.name, "block %d is cut off", i)
+			return noregret.BadInputf(f.name, "block %d is cut off", i)
 		}
-		return nil, noregret.Errorf(noregret.Internal, f.name, "block %d cannot be read: %w", i, err)
+		return noregret.Errorf(noregret.Internal, f.name, "block %d cannot be read: %w", i, err)
 	}
-	scratch.Reset()
-	if err := decodeBlock(*buf, ref, scratch); err != nil {
-		return nil, noregret.BadInputf(f.name, "block %d: %s", i, err)
+	b.Reset()
+	if err := decodeBlock(*buf, ref, b); err != nil {
+		return noregret.BadInputf(f.name, "block %d: %s", i, err)
 	}
 	if f.check != nil {
-		if err := f.check.block(scratch); err != nil {
-			return nil, noregret.BadInputf(f.name, "block %d: %s", i, err)
+		if err := f.check.block(b); err != nil {
+			return noregret.BadInputf(f.name, "block %d: %s", i, err)
 		}
 	}
 	if f.shift > 0 {
-		for k := range scratch.Index {
-			scratch.Index[k] -= f.shift
+		for k := range b.Index {
+			b.Index[k] -= f.shift
 		}
 	}
-	return scratch, nil
+	return nil
 }
 
 func (f *fileStore) close() error {
