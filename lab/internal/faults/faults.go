@@ -15,6 +15,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/stat"
 	"github.com/noregret/noregret/lab/internal/study"
 )
 
@@ -222,7 +223,7 @@ func tabulate(results []result) *study.Report {
 		slices.Sort(without)
 		middle, most := 0.0, 0.0
 		if n := len(without); n > 0 {
-			middle, most = without[n/2], without[n-1]
+			middle, most = stat.Quantile(without, 0.5), without[n-1]
 		}
 		var odd []string
 		for what, n := range r.odd {
