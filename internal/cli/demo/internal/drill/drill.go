@@ -48,13 +48,8 @@ const patience = 2 * time.Minute
 type Cluster struct {
 	Options
 	nodes [nodes]*node
-	begin time.Time
 	rng   *random.Source
-
-	mu      sync.Mutex
-	history []Call
-	visits  int
-	writes  []time.Duration // when a report was acknowledged, in order
+	calls *history
 }
 
 // Start starts the nodes, waits until all of them serve, and makes the experiment.
@@ -68,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Kills < 1 {
 		return nil, noregret.Errorf(noregret.Usage, "kills", "%d: want at least 1", o.Kills)
 	}
-	c := &Cluster{Options: o, begin: time.Now(), rng: random.New(o.Seed, "drill")}
+	c := &Cluster{Options: o, calls: &history{begin: time.Now()}, rng: random.New(o.Seed, "drill")}
 	addresses, err := freeAddresses(2 * nodes)
 	if err != nil {
 		return nil, err
@@ -143,6 +138,9 @@ func (c *Cluster) Dashboards() (out []string) {
 	return out
 }
 
+// History returns all calls so far, in the order of their ends.
+func (c *Cluster) History() []Call { return c.calls.all() }
+
 // Close ends the nodes.
 func (c *Cluster) Close() {
 	var all sync.WaitGroup
@@ -152,9 +150,6 @@ func (c *Cluster) Close() {
 	all.Wait()
 	c.nodes[0].http.CloseIdleConnections()
 }
-
-// now is the time since the cluster was begun.
-func (c *Cluster) now() time.Duration { return time.Since(c.begin) }
 
 // Death is what came of a kill.
 type Death struct {
@@ -178,7 +173,11 @@ func (c *Cluster) Run(ctx context.Context) (*Result, error) {
 	stop := make(chan struct{})
 	var all sync.WaitGroup
 	for i := range c.Visitors {
-		all.Go(func() { c.visit(visiting, stop, i) })
+		v := &visitor{number: i, rng: random.New(c.Seed, fmt.Sprint("visitors ", i)), calls: c.calls}
+		for k, n := range c.nodes {
+			v.clients[k] = n.client
+		}
+		all.Go(func() { v.visit(visiting, stop) })
 	}
 	deaths, err := c.kills(ctx)
 	if err != nil {
@@ -203,7 +202,7 @@ func (c *Cluster) kills(ctx context.Context) (deaths []Death, err error) {
 			return nil, err
 		}
 		deaths = append(deaths, d)
-		d.SecondsWithoutWrites = c.gap(d.at, c.now())
+		d.SecondsWithoutWrites = c.calls.gap(d.at, c.calls.now())
 		who := "follows"
 		if d.Leads {
 			who = "leads"
@@ -215,11 +214,11 @@ func (c *Cluster) kills(ctx context.Context) (deaths []Death, err error) {
 		return nil, err
 	}
 	for i := range deaths {
-		until := c.now()
+		until := c.calls.now()
 		if i+1 < len(deaths) {
 			until = deaths[i+1].at
 		}
-		deaths[i].SecondsWithoutWrites = c.gap(deaths[i].at, until)
+		deaths[i].SecondsWithoutWrites = c.calls.gap(deaths[i].at, until)
 	}
 	return deaths, nil
 }
@@ -249,9 +248,11 @@ func (c *Cluster) killOne(ctx context.Context, leader bool) (d Death, err error)
 		return d, err
 	}
 	n := c.nodes[i]
-	d = Death{Node: i + 1, Leads: leader, at: c.now()}
+	d = Death{Node: i + 1, Leads: leader, at: c.calls.now()}
 	n.kill()
-	if err := c.written(ctx, d.at); err != nil {
+	if err := wait(ctx, "no report is acknowledged", patience, func(context.Context) (bool, error) {
+		return c.calls.written(d.at), nil
+	}); err != nil {
 		return d, err
 	}
 	if err := c.pause(ctx, 0, 1500); err != nil {
@@ -263,13 +264,13 @@ func (c *Cluster) killOne(ctx context.Context, leader bool) (d Death, err error)
 			position = max(position, s.Position)
 		}
 	}
-	started := c.now()
+	started := c.calls.now()
 	d.SecondsAway = (started - d.at).Seconds()
 	if err := n.start(); err != nil {
 		return d, err
 	}
 	err = c.back(ctx, n, position)
-	d.SecondsToServe = (c.now() - started).Seconds()
+	d.SecondsToServe = (c.calls.now() - started).Seconds()
 	return d, err
 }
 

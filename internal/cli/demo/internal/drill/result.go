@@ -75,7 +75,8 @@ func (c *Cluster) count(ctx context.Context, deaths []Death) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{
-		Kills: len(deaths), Deaths: deaths, Position: names[0].Position, DigestsEqual: true, Seconds: c.now().Seconds(),
+		Kills: len(deaths), Deaths: deaths, Position: names[0].Position, DigestsEqual: true,
+		Seconds: c.calls.now().Seconds(),
 	}
 	for _, name := range names {
 		r.DigestsEqual = r.DigestsEqual && name == names[0]
