@@ -68,7 +68,7 @@ func Root(a *command.App) *cobra.Command {
 			policy.NewEvaluatePolicyCommand(a), doctor, play.NewSimulateCommand(a),
 		}},
 		command.Group{ID: "classifiers", Title: "Classifiers:", Commands: append(train.Commands(a),
-			service.NewScoreCommand(a), service.NewEdgeCommand(a))},
+			service.NewScoreCommand(a))},
 		command.Group{ID: "learners", Title: "Online learning:", Commands: play.Commands(a)},
 		command.Group{Commands: []*cobra.Command{newVersionCommand(a)}},
 	)

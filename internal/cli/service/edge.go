@@ -55,8 +55,8 @@ of "noregret serve".
 
 docs/how-to/edge.md explains it.`
 
-// NewEdgeCommand makes "noregret edge".
-func NewEdgeCommand(a *command.App) *cobra.Command {
+// newEdgeCommand makes "noregret edge".
+func newEdgeCommand(a *command.App) *cobra.Command {
 	o := &edgeOptions{
 		Config: edge.DefaultConfig(""), listening: newListening("127.0.0.1:8431"), source: "edge",
 		every: 5 * time.Second, remember: 1_000_000,
@@ -92,6 +92,9 @@ func (o *edgeOptions) AddFlags(f *pflag.FlagSet) {
 func (o *edgeOptions) Validate() error {
 	if o.every <= 0 {
 		return command.OutOfRange("--every", o.every, "a length of time above 0")
+	}
+	if len(o.experiments) == 0 {
+		return noregret.Errorf(noregret.Usage, "--experiments", "it has no name: want NAME,...")
 	}
 	for _, name := range o.experiments {
 		if name == "" || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {

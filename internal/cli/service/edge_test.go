@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/internal/cli/clitest"
@@ -28,12 +26,7 @@ import (
 // edgeProgram is the name under which the test binary is "noregret edge".
 const edgeProgram = "noregret-test-edge"
 
-func init() { programs[edgeProgram] = func() { os.Exit(command.Main(edgeTree)) } }
-
-func edgeTree(a *command.App) *cobra.Command {
-	return command.NewRoot(a, &cobra.Command{Use: "noregret"},
-		command.Group{ID: "service", Title: "Service:", Commands: []*cobra.Command{NewEdgeCommand(a)}})
-}
+func init() { programs[edgeProgram] = func() { os.Exit(command.Main(cmds)) } }
 
 const edgeToy = `name: toy
 arms:
@@ -330,13 +323,13 @@ func emptyOutbox(t *testing.T, dir string) bool {
 }
 
 func TestEdgeRefuses(t *testing.T) {
-	commands := clitest.Commands(func(a *command.App) []*cobra.Command { return []*cobra.Command{NewEdgeCommand(a)} })
 	const all = "edge --upstream http://127.0.0.1:1 --experiments toy --data d "
-	commands.Refused(t,
+	cmds.Refused(t,
 		clitest.Refusal{"edge --experiments toy --data d", "--upstream: is required"},
 		clitest.Refusal{"edge --upstream http://127.0.0.1:1 --data d", "--experiments: is required"},
 		clitest.Refusal{all + "--every 0s", "--every: 0s is out of range"},
 		clitest.Refusal{all + "--remember 0", "--remember: 0 is out of range"},
+		clitest.Refusal{"edge --upstream http://127.0.0.1:1 --experiments= --data d", "--experiments: it has no name"},
 		clitest.Refusal{all + "--experiments ../x", `--experiments: "../x" is not the name`},
 		clitest.Refusal{all + "--listen 0.0.0.0:0", "listen: 0.0.0.0:0 can be reached by others"},
 		clitest.Refusal{all + "now", "edge takes no arguments, got \"now\""},

@@ -65,10 +65,7 @@ func (o *logDoctorOptions) Validate() error {
 			return noregret.Errorf(noregret.Usage, "--monitor", "%.80q: want http://HOST:PORT,...", m)
 		}
 	}
-	if !o.named() {
-		return noregret.Errorf(noregret.Usage, "--log", "is required: nats://HOST:PORT,...")
-	}
-	return o.check("")
+	return o.required("")
 }
 
 // Run implements [command.Options].

@@ -1,9 +1,6 @@
 package service
 
 import (
-	"errors"
-	"log/slog"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,9 +9,7 @@ import (
 	"time"
 
 	"github.com/noregret/noregret/api"
-	"github.com/noregret/noregret/client"
 	"github.com/noregret/noregret/internal/cli/clitest"
-	"github.com/noregret/noregret/server"
 )
 
 func TestExportRefuses(t *testing.T) {
@@ -28,21 +23,8 @@ func TestExportRefuses(t *testing.T) {
 // the log has dropped the events that say that it was private: the state in the log says so.
 func TestExportOfDeletedPrivate(t *testing.T) {
 	var clock atomic.Int64
-	clock.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).UnixNano())
 	data := t.TempDir()
-	config := server.DefaultConfig(data)
-	config.Tick, config.Retain, config.Logger = time.Hour, 30*time.Minute, slog.New(slog.DiscardHandler)
-	config.Now = func() time.Time { return time.Unix(0, clock.Load()) }
-	s, err := server.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s.Handler())
-	defer h.Close()
-	c, err := client.New(client.DefaultOptions(h.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, c, stop := clockedService(t, data, 30*time.Minute, &clock)
 	ctx := t.Context()
 	if _, err := c.Apply(ctx, "secret", []byte(`name: secret
 arms: [{name: control, value: 0}, {name: gain, value: 1}]
@@ -70,8 +52,8 @@ privacy: {epsilon: 1, delta: 1e-6, rounds: 8}
 		t.Fatal(err)
 	}
 	s.Tick()
-	h.Close()
-	if err := errors.Join(s.Close(), os.RemoveAll(filepath.Join(data, "privacy"))); err != nil {
+	stop()
+	if err := os.RemoveAll(filepath.Join(data, "privacy")); err != nil {
 		t.Fatal(err)
 	}
 	out := cmds.Printed(t, "log", "export", "--data", data)

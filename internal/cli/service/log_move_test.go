@@ -38,11 +38,12 @@ func startNATS(t *testing.T, users ...*natsserver.User) string {
 	return s.ClientURL()
 }
 
-// usedService makes the data directory of a service that has decided, taken feedback and, if it
-// retains events for a limited time only, dropped its first ones.
-func usedService(t *testing.T, data string, retain time.Duration) {
+// clockedService starts a service whose time a test moves, with a client of it. The function that it
+// returns ends the service.
+func clockedService(t *testing.T, data string, retain time.Duration, clock *atomic.Int64) (
+	s *server.Server, c *client.Client, stop func(),
+) {
 	t.Helper()
-	var clock atomic.Int64
 	clock.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).UnixNano())
 	config := server.DefaultConfig(data)
 	config.Tick, config.Retain, config.Logger = time.Hour, retain, slog.New(slog.DiscardHandler)
@@ -52,11 +53,22 @@ func usedService(t *testing.T, data string, retain time.Duration) {
 		t.Fatal(err)
 	}
 	h := httptest.NewServer(s.Handler())
-	defer h.Close()
-	c, err := client.New(client.DefaultOptions(h.URL))
-	if err != nil {
-		t.Fatal(err)
+	t.Cleanup(h.Close)
+	return s, clientOf(t, h.URL), func() {
+		t.Helper()
+		h.Close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// usedService makes the data directory of a service that has decided, taken feedback and, if it
+// retains events for a limited time only, dropped its first ones.
+func usedService(t *testing.T, data string, retain time.Duration) {
+	t.Helper()
+	var clock atomic.Int64
+	s, c, stop := clockedService(t, data, retain, &clock)
 	if _, err := c.Apply(t.Context(), "coin", []byte(coinDefinition)); err != nil {
 		t.Fatal(err)
 	}
@@ -74,13 +86,10 @@ func usedService(t *testing.T, data string, retain time.Duration) {
 			s.Tick()
 		}
 	}
-	h.Close()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 }
 
-// log runs a command on a log and returns what it prints.
+// logCommand runs a command on a log and returns what it prints.
 func logCommand(t *testing.T, format string, args ...any) string {
 	t.Helper()
 	return cmds.Printed(t, append([]string{"log"}, strings.Fields(fmt.Sprintf(format, args...))...)...)
@@ -291,6 +300,7 @@ func TestStreamRefuses(t *testing.T) {
 		clitest.Refusal{"log nodes", "--log: is required"},
 		clitest.Refusal{"log forget-node --log nats://h:1", "--node: is required"},
 		clitest.Refusal{"log verify --nats-creds c", "--log: --nats-creds, --nats-"},
+		clitest.Refusal{"log verify --stream shop", "--log: --stream and --stream-replicas"},
 		clitest.Refusal{"log import f --log h:1", "--log: an address without nats://"},
 		clitest.Refusal{"log replay --log nats://h:1 --stream a.b", "jetstream.Options: Stream is \"a.b\""},
 		clitest.Refusal{"log verify --log nats://h:1 --nats-key k", "--nats-cert: a client of NATS needs both"},

@@ -44,15 +44,7 @@ func (o *nodesOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 // Validate implements [command.Options].
-func (o *nodesOptions) Validate() error { return needStream(&o.place) }
-
-// needStream returns an error for flags that name no stream, or none that can be.
-func needStream(p *place) error {
-	if !p.named() {
-		return noregret.Errorf(noregret.Usage, "--log", "is required: nats://HOST:PORT,...")
-	}
-	return p.check(p.node())
-}
+func (o *nodesOptions) Validate() error { return o.required(o.node()) }
 
 // Run implements [command.Options].
 func (o *nodesOptions) Run(ctx context.Context, a *command.App, _ []string) error {
@@ -108,7 +100,7 @@ func (o *forgetOptions) Validate() error {
 	if o.node == "" {
 		return noregret.Errorf(noregret.Usage, "--node", `is required: the name that "noregret log nodes" shows`)
 	}
-	return needStream(&place{stream: o.stream, flags: pflag.NewFlagSet("", pflag.ContinueOnError)})
+	return o.required("")
 }
 
 // Run implements [command.Options].

@@ -154,6 +154,9 @@ func (r *replicated) check(data string) error {
 			"--cluster-cert and --cluster-key need it")
 	case r.embeds() && (nats || len(r.servers) > 0):
 		return noregret.Errorf(noregret.Usage, "--cluster", "it is in place of --log and the flags of its NATS servers")
+	case !r.on() && r.described():
+		return noregret.Errorf(noregret.Usage, "--log", "--stream and --stream-replicas are for a log of several "+
+			"nodes: they need --log or --cluster")
 	case !r.on() && (nats || r.advertise != ""):
 		return noregret.Errorf(noregret.Usage, "--log", "--advertise, --nats-creds, --nats-password-file, --nats-ca, "+
 			"--nats-cert and --nats-key are for a log of several nodes: they need --log")

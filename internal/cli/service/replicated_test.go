@@ -33,6 +33,7 @@ func TestReplicatedRefuses(t *testing.T) {
 		},
 		clitest.Refusal{"serve --log nats://h:1 --nats-key k", "--nats-cert: a client of NATS needs both"},
 		clitest.Refusal{"serve --nats-creds c", "--log: --advertise, --nats-creds"},
+		clitest.Refusal{"serve --stream shop", "--log: --stream and --stream-replicas"},
 		clitest.Refusal{"serve --peers h:1", "--cluster: --peers, --peer"},
 		clitest.Refusal{"serve --cluster c --log nats://h:1", "--cluster: it is in place of --log"},
 		clitest.Refusal{"serve --cluster c --nats-ca f", "--cluster: it is in place of --log"},

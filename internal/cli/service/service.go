@@ -14,6 +14,6 @@ func Commands(a *command.App) []*cobra.Command { return commandsWith(a, nil) }
 func commandsWith(a *command.App, clock func(c *server.Config)) []*cobra.Command {
 	return []*cobra.Command{
 		newServeCommand(a, clock), newExperimentCommand(a), newLogCommand(a), newAlertsCommand(a), newAuditCommand(a),
-		newBackupCommand(a), newRestoreCommand(a),
+		newBackupCommand(a), newRestoreCommand(a), newEdgeCommand(a),
 	}
 }

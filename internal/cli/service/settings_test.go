@@ -152,6 +152,9 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 			value, extra = "http://127.0.0.1:9/alerts", "alert-secret-file: "+secret
 		case f.Name == "alert-secret-file":
 			value, extra = secret, "alert-webhook: http://127.0.0.1:9/alerts"
+		case strings.HasPrefix(f.Name, "stream"):
+			value = map[string]string{"stream": "shop", "stream-replicas": "1"}[f.Name]
+			extra = "log: nats://127.0.0.1:1"
 		case f.Name == "log":
 			value = "[nats://127.0.0.1:1]"
 		case f.Name == "advertise":

@@ -25,12 +25,16 @@ type stream struct {
 	cert, key string
 }
 
+// defaultStream is the name of a stream that is not named.
+const defaultStream = "noregret"
+
 // addTo declares the flags.
 func (s *stream) addTo(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.servers, "log", nil,
 		"NATS servers, nats://HOST:PORT,..., whose JetStream keeps the log of several nodes")
-	f.StringVar(&s.name, "stream", "noregret", "name of the log's stream; needs --log")
-	f.IntVar(&s.replicas, "stream-replicas", 3, "copies of the stream: 3, or 1 for a single NATS server")
+	f.StringVar(&s.name, "stream", defaultStream, "name of the log's stream; needs --log")
+	f.IntVar(&s.replicas, "stream-replicas", jetstream.DefaultOptions().Replicas,
+		"copies of the stream: 3, or 1 for a single NATS server")
 	f.StringVar(&s.creds, "nats-creds", "", "file of NATS credentials")
 	f.StringVar(&s.password, "nats-password-file", "", "file with the user and the password of NATS, USER:PASSWORD")
 	f.StringVar(&s.ca, "nats-ca", "", "certificates that sign those of the NATS servers, PEM")
@@ -40,6 +44,11 @@ func (s *stream) addTo(f *pflag.FlagSet) {
 
 // named reports whether the servers of a stream are given.
 func (s *stream) named() bool { return len(s.servers) > 0 }
+
+// described reports whether there is a flag about the stream.
+func (s *stream) described() bool {
+	return s.name != defaultStream || s.replicas != jetstream.DefaultOptions().Replicas
+}
 
 // connects reports whether there is a flag about the connection.
 func (s *stream) connects() bool {
@@ -136,6 +145,9 @@ func (s *stream) check(data string) error {
 	case !s.named() && s.connects():
 		return noregret.Errorf(noregret.Usage, "--log", "--nats-creds, --nats-password-file, --nats-ca, "+
 			"--nats-cert and --nats-key are for a log in NATS: they need --log")
+	case !s.named() && s.described():
+		return noregret.Errorf(noregret.Usage, "--log", "--stream and --stream-replicas are for a log in NATS: they "+
+			"need --log")
 	case !s.named():
 		return s.oneKind(data, false)
 	}
@@ -149,4 +161,12 @@ func (s *stream) check(data string) error {
 		return err
 	}
 	return o.Validate()
+}
+
+// required is check for a command that works on a stream only.
+func (s *stream) required(data string) error {
+	if !s.named() {
+		return noregret.Errorf(noregret.Usage, "--log", "is required: nats://HOST:PORT,...")
+	}
+	return s.check(data)
 }
