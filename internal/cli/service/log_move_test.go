@@ -38,8 +38,8 @@ func startNATS(t *testing.T, users ...*natsserver.User) string {
 	return s.ClientURL()
 }
 
-// clockedService starts a service whose time a test moves, with a client of it. The function that it
-// returns ends the service.
+// clockedService starts a service whose time a test moves, with a client of it. The function that
+// it returns ends the service.
 func clockedService(t *testing.T, data string, retain time.Duration, clock *atomic.Int64) (
 	s *server.Server, c *client.Client, stop func(),
 ) {
