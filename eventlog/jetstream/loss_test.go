@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 )
 
@@ -274,5 +275,28 @@ func TestSilentBucket(t *testing.T) {
 	}
 	if s, err := l.LatestSnapshot(t.Context()); err != nil || s.Position != 10 || string(s.State) != "state" {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestSilentLeader asks for a message that no replica gives while the leader does not answer: it
+// may have the message, so that nothing is known to be damaged.
+func TestSilentLeader(t *testing.T) {
+	silent := &server.Permissions{Publish: &server.SubjectPermission{
+		Allow: []string{">"}, Deny: []string{"$JS.API.STREAM.MSG.GET.log"},
+	}}
+	h := &host{dir: t.TempDir(), users: []*server.User{{Username: "u", Password: "p", Permissions: silent}}}
+	h.start(t)
+	t.Cleanup(h.stop)
+	o := h.options(t, "log")
+	o.Connect = append(o.Connect, nats.UserInfo("u", "p"))
+	l := openLog(t, o)
+	impatient := *l.wire
+	impatient.timeout = 20 * time.Millisecond
+	for try := range 8 { // the leader is asked in some of the tries
+		o.Patience = time.Duration(20+40*try) * time.Millisecond
+		asks := &Log{o: o, place: l.place, wire: &impatient, life: t.Context()}
+		if _, err := asks.messages(t.Context(), 1, 1); noregret.CodeOf(err) != noregret.Internal {
+			t.Errorf("patience of %v: %v", o.Patience, err)
+		}
 	}
 }

@@ -44,7 +44,7 @@ func (l *Log) messages(ctx context.Context, from, to uint64) ([]*message, error)
 	t := l.tries(ctx)
 	defer t.stop()
 	why := errors.New("no replica has it")
-	silent := false // the servers do not answer
+	leader := errors.New("the leader was not asked") // why its last answer is not known
 	for try := 1; ; try++ {
 		raws, err := l.wire.fetch(ctx, from, int(min(to-from+1, fetchMost)))
 		out, problem := whole(raws, from, to)
@@ -54,12 +54,11 @@ func (l *Log) messages(ctx context.Context, from, to uint64) ([]*message, error)
 		if problem != nil {
 			why = problem
 		}
-		if silent = err != nil; !silent && (try == 1 || try%3 == 0) {
-			out, err = l.messageOfLeader(ctx, from)
-			if len(out) > 0 || errors.Is(err, errPurged) {
-				return out, err
+		if err == nil && (try == 1 || try%3 == 0) {
+			out, leader = l.messageOfLeader(ctx, from)
+			if len(out) > 0 || errors.Is(leader, errPurged) {
+				return out, leader
 			}
-			silent = err != nil
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -67,7 +66,10 @@ func (l *Log) messages(ctx context.Context, from, to uint64) ([]*message, error)
 		if t.again() {
 			continue
 		}
-		if silent {
+		if err == nil {
+			err = leader
+		}
+		if err != nil { // the one that did not answer may have the message
 			return nil, l.errorf(noregret.Internal, "no answer for %v: %w", l.o.Patience, err)
 		}
 		return nil, l.damaged("message %d cannot be read from any replica, nor from the leader: %v; remove the "+
