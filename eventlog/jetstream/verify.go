@@ -121,6 +121,20 @@ type sums struct {
 	whole         bool
 }
 
+// extract is what is kept of a message of a copy. It is zero if the copy does not have it whole.
+type extract struct {
+	sums
+	known
+}
+
+// extractOf returns what is kept of a message, nil for one that the copy does not have whole.
+func extractOf(m *message) extract {
+	if m == nil {
+		return extract{}
+	}
+	return extract{sums{m.sum, m.previous, true}, known{m.last(), m.first}}
+}
+
 func newVerification(l *Log) *verification {
 	return &verification{Log: l, report: Report{Stream: l.o.Stream, Findings: []Finding{}}}
 }

@@ -42,22 +42,21 @@ func (v *verification) read(ctx context.Context, server string, copied []sums) e
 }
 
 // note notes messages of a copy, from one on.
-func (v *verification) note(copied []sums, at int, got []*message) {
-	for i, m := range got {
-		if m == nil {
+func (v *verification) note(copied []sums, at int, got []extract) {
+	for i, e := range got {
+		if !e.whole {
 			continue
 		}
-		copied[at+i] = sums{m.sum, m.previous, true}
+		copied[at+i] = e.sums
 		if k := &v.known[at+i]; k.position == 0 {
-			*k = known{m.last(), m.first}
+			*k = e.known
 		}
 	}
 }
 
-// ownMessages asks the leader for its messages from one on and before another one. Those that it
-// does not have whole are nil.
-func (v *verification) ownMessages(ctx context.Context, from, to uint64) ([]*message, error) {
-	out := make([]*message, to-from)
+// ownMessages asks the leader for its messages from one on and before another one.
+func (v *verification) ownMessages(ctx context.Context, from, to uint64) ([]extract, error) {
+	out := make([]extract, to-from)
 	done := make([]bool, len(out))
 	t := v.tries(ctx)
 	defer t.stop()
@@ -73,7 +72,7 @@ func (v *verification) ownMessages(ctx context.Context, from, to uint64) ([]*mes
 }
 
 // askAll asks for all messages that are not done, so many at the same time.
-func (v *verification) askAll(ctx context.Context, from uint64, out []*message, done []bool, pending int) error {
+func (v *verification) askAll(ctx context.Context, from uint64, out []extract, done []bool, pending int) error {
 	inbox := v.wire.conn.NewInbox()
 	sub, err := v.wire.conn.SubscribeSync(inbox + ".*")
 	if err != nil {
@@ -109,10 +108,11 @@ func (v *verification) askAll(ctx context.Context, from uint64, out []*message, 
 		if err != nil || i < 0 || i >= len(out) || reply.Header.Get("Status") == "503" {
 			return nats.ErrNoResponders
 		}
-		if out[i], err = own(reply.Data, from+uint64(i)); err != nil {
+		m, err := own(reply.Data, from+uint64(i))
+		if err != nil {
 			return err
 		}
-		done[i] = true
+		out[i], done[i] = extractOf(m), true
 		waiting--
 	}
 }

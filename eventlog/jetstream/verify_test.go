@@ -184,7 +184,9 @@ func TestVerifyCompares(t *testing.T) {
 		for i, messages := range tc.copies {
 			v.report.Replicas = append(v.report.Replicas, Replica{Server: fmt.Sprint("n", i)})
 			v.copies = append(v.copies, make([]sums, len(v.known)))
-			v.note(v.copies[i], 0, messages)
+			for n, m := range messages {
+				v.note(v.copies[i], n, []extract{extractOf(m)})
+			}
 		}
 		v.compare()
 		var got []string
