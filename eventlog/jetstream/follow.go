@@ -86,7 +86,7 @@ func (l *Log) untilPoll() (context.Context, context.CancelFunc) {
 // serious reports whether an error ends the log's work.
 func (l *Log) serious(err error) bool {
 	return l.life.Err() == nil && (errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrGone) ||
-		errors.Is(err, eventlog.ErrCompacted))
+		errors.Is(err, eventlog.ErrCompacted) || errors.Is(err, errMark))
 }
 
 // pull makes one look for messages behind the last one.

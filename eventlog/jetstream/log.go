@@ -142,29 +142,36 @@ func (l *Log) damaged(format string, args ...any) error {
 	return l.errorf(noregret.BadInput, "%w: %s", eventlog.ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// apply adds messages to what is known of the log. Those that are known already are passed over.
+// apply adds consecutive messages to what is known of the log. Those that are known already are
+// passed over. The mark is written first: if that fails, nothing is added.
 func (l *Log) apply(messages ...*message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.last
+	for len(messages) > 0 && messages[0].sequence <= l.last.sequence {
+		messages = messages[1:]
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	last := l.last
 	for _, m := range messages {
-		if m.sequence <= l.last.sequence {
-			continue
-		}
-		if !m.follows(l.last) {
+		if !m.follows(last) {
 			return l.lost("message %d, which begins at position %d and follows the checksum %08x, does not follow "+
 				"what this node has seen: message %d, which ends at %d with the checksum %08x", m.sequence, m.first,
-				m.previous, l.last.sequence, l.last.position, l.last.sum)
+				m.previous, last.sequence, last.position, last.sum)
 		}
-		l.last = m.end()
+		last = m.end()
+	}
+	if err := l.writeMark(last); err != nil {
+		return err
+	}
+	l.last = last
+	for _, m := range messages {
 		l.recent = append(l.recent, m)
 		l.recentB += len(m.data)
 		if m.sequence%indexEvery == 0 {
 			l.note(m.sequence, m.first)
 		}
-	}
-	if l.last == before {
-		return nil
 	}
 	for l.recentB > recentBytes && len(l.recent) > 1 {
 		l.recentB -= len(l.recent[0].data)
@@ -172,13 +179,16 @@ func (l *Log) apply(messages ...*message) error {
 		l.recent = l.recent[1:]
 	}
 	l.wake()
-	return l.writeMark()
+	return nil
 }
 
-// writeMark writes the mark. The caller holds mu.
-func (l *Log) writeMark() error {
-	if err := l.marks.write(mark{l.last, l.created}); err != nil {
-		return noregret.Errorf(noregret.Internal, l.o.Dir, "writing the mark: %w", err)
+// errMark: the mark could not be written.
+var errMark = errors.New("writing the mark")
+
+// writeMark writes the mark of an end of the log. The caller holds mu.
+func (l *Log) writeMark(end point) error {
+	if err := l.marks.write(mark{end, l.created}); err != nil {
+		return noregret.Errorf(noregret.Internal, l.o.Dir, "%w", fmt.Errorf("%w: %w", errMark, err))
 	}
 	return nil
 }

@@ -93,11 +93,14 @@ func openMarks(dir string, fresh mark) (f *marks, m mark, err error) {
 	return f, m, nil
 }
 
-// write replaces the older mark.
+// write replaces the older mark. If it fails, the next one goes to the same slot, as the other one
+// is still whole.
 func (f *marks) write(m mark) error {
-	_, err := f.file.WriteAt(m.encode(), f.next)
+	if _, err := f.file.WriteAt(m.encode(), f.next); err != nil {
+		return err
+	}
 	f.next = markSlot - f.next
-	return err
+	return nil
 }
 
 // close flushes the mark, so that after a regular end not even a loss of the power makes it older.

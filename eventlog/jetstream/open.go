@@ -363,7 +363,7 @@ func (l *Log) readEnds(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.firstSeq = end, max(state.first, 1)
-	return l.writeMark()
+	return l.writeMark(end)
 }
 
 // missing makes the error of a message at an end of the stream that is not there.
