@@ -158,8 +158,8 @@ func (l *Log) download(ctx context.Context) error {
 	if n := len(l.snapshots); n > 0 && l.snapshots[n-1] >= l.base.position {
 		return nil
 	}
-	var list stored
-	if _, err := l.get(ctx, storedKey, &list); err != nil || len(list.Positions) == 0 {
+	list, err := l.listed(ctx)
+	if err != nil || len(list.Positions) == 0 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectTime)
@@ -202,6 +202,28 @@ func (l *Log) download(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// listed returns which snapshots the bucket has. Where events were dropped there is one that covers
+// them, so that a replica that knows of none is behind, and is asked again. Only a log that Create
+// has begun may have none yet.
+func (l *Log) listed(ctx context.Context) (list stored, err error) {
+	behind := errors.New("the list of the snapshots in the bucket is behind")
+	err = l.insist(ctx, func() error {
+		list = stored{}
+		if _, err := l.get(ctx, storedKey, &list); err != nil {
+			return err
+		}
+		n := len(list.Positions)
+		if l.begins == 0 && l.base.position > 0 && (n == 0 || list.Positions[n-1] < l.base.position) {
+			return behind
+		}
+		return nil
+	})
+	if errors.Is(err, behind) {
+		err = nil
+	}
+	return list, err
 }
 
 // cover sees to it that the bucket has a snapshot of what is to be dropped.

@@ -3,6 +3,9 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,5 +59,14 @@ func TestDroppedSeenLate(t *testing.T) {
 	}
 	if err := behind.purged(ctx, 2); !errors.Is(err, eventlog.ErrCompacted) {
 		t.Errorf("%v, want %v", err, eventlog.ErrCompacted)
+	}
+	// A node that begins meanwhile gets the snapshot all the same.
+	behind.o.Dir, behind.created, behind.last = t.TempDir(), l.created, point{position: 4}
+	behind.keys = &behindKeys{l.keys, 3}
+	if err := os.Mkdir(filepath.Join(behind.o.Dir, snapshotDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := behind.findSnapshots(ctx); err != nil || !slices.Equal(behind.snapshots, []uint64{3}) {
+		t.Errorf("snapshots of %d, %v", behind.snapshots, err)
 	}
 }
