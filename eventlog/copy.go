@@ -44,7 +44,7 @@ func Copy(ctx context.Context, from, to Log) (n uint64, err error) {
 func copySnapshots(ctx context.Context, from, to Log) (err error) {
 	snapshots, err := from.OpenSnapshots(ctx)
 	for _, s := range snapshots {
-		if err == nil && (s.Position > to.Stats().Snapshot || s.Position == 0) {
+		if err == nil && s.Position > to.Stats().Snapshot {
 			err = to.WriteSnapshot(ctx, s.Position, func(state io.Writer) error {
 				_, err := io.Copy(state, s.State())
 				return err

@@ -29,19 +29,28 @@ func entryOf(p point) entry { return entry{p.position, p.sequence, p.sum} }
 
 // get reads a key; the revision is 0 if there is none.
 func (l *Log) get(ctx context.Context, key string, value any) (revision uint64, err error) {
+	got, err := l.lookUp(ctx, key, value)
+	if got == nil {
+		return 0, err
+	}
+	return got.Revision(), nil
+}
+
+// lookUp reads a key; the entry is nil if there is none, and after an error.
+func (l *Log) lookUp(ctx context.Context, key string, value any) (js.KeyValueEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
 	defer cancel()
 	got, err := l.keys.Get(ctx, key)
 	if errors.Is(err, js.ErrKeyNotFound) {
-		return 0, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
+		return nil, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
 	}
 	if err := json.Unmarshal(got.Value(), value); err != nil {
-		return 0, l.damaged("the key %s of the bucket of the nodes: %v", key, err)
+		return nil, l.damaged("the key %s of the bucket of the nodes: %v", key, err)
 	}
-	return got.Revision(), nil
+	return got, nil
 }
 
 // put writes a key that had a revision.

@@ -35,8 +35,7 @@ const (
 // acknowledge no client can see: their monitors tell. Options.Dir is not used.
 func Examine(ctx context.Context, o Options) (servers []string, out []Condition, err error) {
 	err = connect(ctx, o, func(l *Log, _ *tries) error {
-		v := &verification{Log: l}
-		info, err := v.peers(ctx)
+		info, err := l.peers(ctx)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // inspectEvery is how many polls for messages come between two looks at the stream itself.
 const inspectEvery = 8
 
-// hint is the newest message that a writer has told of.
+// hinted is the newest message that a writer has told of.
 type hinted struct {
 	sequence atomic.Uint64
 	told     chan struct{}

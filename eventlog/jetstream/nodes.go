@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,29 +35,29 @@ func Nodes(ctx context.Context, o Options) (nodes []Node, err error) {
 	err = visit(ctx, o, func(l *Log) error {
 		names, err := l.nodeNames(ctx)
 		for _, name := range names {
-			key, cancel := context.WithTimeout(ctx, o.Timeout)
-			told, err := l.keys.Get(key, nodePrefix+name)
-			cancel()
-			if err != nil {
-				return l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
-			}
 			var latest entry
-			if _, err := l.get(ctx, nodePrefix+name, &latest); err != nil {
+			told, err := l.lookUp(ctx, nodePrefix+name, &latest)
+			if err != nil {
 				return err
 			}
-			nodes = append(nodes, Node{
-				Name: name, Position: latest.Position, Told: told.Created().UTC(), Here: name == here,
-			})
+			if told != nil { // it may have been forgotten meanwhile
+				nodes = append(nodes, Node{
+					Name: name, Position: latest.Position, Told: told.Created().UTC(), Here: name == here,
+				})
+			}
 		}
 		return err
 	})
 	return nodes, err
 }
 
+// nodeFile is the file of a node's directory that has its name.
+const nodeFile = "node"
+
 // ownName is the name of the node with a directory, "" if it has none yet.
 func ownName(dir string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "node"))
-	if err != nil && !os.IsNotExist(err) {
+	b, err := os.ReadFile(filepath.Join(dir, nodeFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", noregret.Errorf(noregret.Internal, dir, "%w", err)
 	}
 	return strings.TrimSpace(string(b)), nil

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -112,7 +111,7 @@ func (l *Log) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if l.wire.hints, err = l.wire.conn.Subscribe(l.wire.hint(), l.hint.hear); err != nil {
+	if _, err = l.wire.conn.Subscribe(l.wire.hint(), l.hint.hear); err != nil {
 		return l.errorf(noregret.Internal, "%w", err)
 	}
 	for {
@@ -140,16 +139,12 @@ func (l *Log) await(ctx context.Context, wait *tries) error {
 
 // nodeName returns the name of the node with a directory, which it gets at first.
 func nodeName(dir string) (string, error) {
-	path := filepath.Join(dir, "node")
-	b, err := os.ReadFile(path)
-	if err == nil && len(b) > 0 {
-		return strings.TrimSpace(string(b)), nil
+	name, err := ownName(dir)
+	if err != nil || name != "" {
+		return name, err
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", noregret.Errorf(noregret.Internal, path, "%w", err)
-	}
-	name := rand.Text()
-	if err := atomicfile.WritePrivate(path, []byte(name+"\n")); err != nil {
+	name = rand.Text()
+	if err := atomicfile.WritePrivate(filepath.Join(dir, nodeFile), []byte(name+"\n")); err != nil {
 		return "", err
 	}
 	return name, nil

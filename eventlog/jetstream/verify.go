@@ -184,14 +184,14 @@ func (v *verification) run(ctx context.Context) (*Report, error) {
 }
 
 // peers asks the leader for the servers of the stream. That of a single server is one, too.
-func (v *verification) peers(ctx context.Context) (info js.StreamInfo, err error) {
-	t := v.tries(ctx)
+func (l *Log) peers(ctx context.Context) (info js.StreamInfo, err error) {
+	t := l.tries(ctx)
 	defer t.stop()
 	for {
 		info = js.StreamInfo{}
-		if err = v.wire.ask(ctx, "STREAM.INFO", "", &info); err == nil {
+		if err = l.wire.ask(ctx, "STREAM.INFO", "", &info); err == nil {
 			if info.Cluster == nil || info.Cluster.Leader == "" && len(info.Cluster.Replicas) == 0 {
-				info.Cluster = &js.ClusterInfo{Leader: v.wire.conn.ConnectedServerName()}
+				info.Cluster = &js.ClusterInfo{Leader: l.wire.conn.ConnectedServerName()}
 			}
 			if leader := info.Cluster.Leader; leader != "" {
 				info.Cluster.Replicas = append(info.Cluster.Replicas, &js.PeerInfo{Name: leader})
@@ -200,10 +200,10 @@ func (v *verification) peers(ctx context.Context) (info js.StreamInfo, err error
 			err = errors.New("nobody leads it")
 		}
 		if errors.Is(err, errNoStream) {
-			return info, v.errorf(noregret.NotFound, "%w", err)
+			return info, l.errorf(noregret.NotFound, "%w", err)
 		}
 		if !t.again() {
-			return info, v.errorf(noregret.Internal, "%w", err)
+			return info, l.errorf(noregret.Internal, "%w", err)
 		}
 	}
 }

@@ -38,7 +38,6 @@ type wire struct {
 	js      js.JetStream
 	stream  string
 	timeout time.Duration
-	hints   *nats.Subscription
 	// change makes a change, unless a test lets it fail before or behind.
 	change func(apply func() error) error
 }
@@ -82,7 +81,6 @@ func (w *wire) hint() string { return w.stream + ".hint" }
 // answer is that to a published message.
 type answer struct {
 	Error    *js.APIError `json:"error"`
-	Stream   string       `json:"stream"`
 	Sequence uint64       `json:"seq"`
 }
 
