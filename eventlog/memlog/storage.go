@@ -47,8 +47,8 @@ func (s *Storage) Open(o eventlog.Options) (*Log, error) {
 }
 
 // Join opens the log beside those that are open, as a process does that shares a replicated log
-// with others. Each of them appends, reads and fails by itself. They share the
-// snapshots: one that is older than the latest is not kept.
+// with others. Each of them appends, reads and fails by itself. They share the snapshots: one that
+// is older than the latest is not kept.
 func (s *Storage) Join(o eventlog.Options) (*Log, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
