@@ -40,6 +40,22 @@ func fill(t testing.TB, l *Log, from, to int) {
 	}
 }
 
+// checkGroups checks that a log has the events of fill from a position on, and ends with the last
+// of so many groups.
+func checkGroups(t testing.TB, l *Log, from uint64, groups int) {
+	t.Helper()
+	next := from
+	for r, err := range l.Read(t.Context(), from) {
+		if err != nil || r.Position != next || !same(r.Event, group("w", int(next-1)/2)[(next-1)%2]) {
+			t.Fatalf("position %d is %+v, %v", next, r, err)
+		}
+		next++
+	}
+	if want := uint64(2*groups + 1); next != want {
+		t.Errorf("it ends before position %d, want %d", next, want)
+	}
+}
+
 // failed waits until a log has failed by itself, and checks that it says what was lost.
 func failed(t testing.TB, l *Log, want string) {
 	t.Helper()
@@ -206,16 +222,7 @@ func TestLostAnswers(t *testing.T) {
 		return err
 	}
 	fill(t, l, 0, 30)
-	next := uint64(1)
-	for r, err := range openLog(t, h.options(t, "log")).Read(t.Context(), 1) {
-		if err != nil || r.Position != next || !same(r.Event, group("w", int(next-1)/2)[(next-1)%2]) {
-			t.Fatalf("position %d is %+v, %v", next, r, err)
-		}
-		next++
-	}
-	if next != 61 {
-		t.Errorf("it ends before position %d", next)
-	}
+	checkGroups(t, openLog(t, h.options(t, "log")), 1, 30)
 }
 
 // TestStalledWriters stalls a writer just before it publishes, four times, while another one takes

@@ -16,14 +16,7 @@ func TestMarkFails(t *testing.T) {
 	h := newHost(t)
 	writer, follower := openLog(t, h.options(t, "log")), openLog(t, h.options(t, "log"))
 	fill(t, writer, 0, 3)
-	for r, err := range follower.Tail(t.Context(), 1) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Position == 6 {
-			break
-		}
-	}
+	follow(t, follower, 6)
 	// file replaces the mark's file by one that is open for reading only, or not.
 	file := func(l *Log, flag int) {
 		t.Helper()
@@ -64,14 +57,7 @@ func TestMarkFails(t *testing.T) {
 	}
 	fill(t, writer, 3, 5)
 	for _, l := range both {
-		next := uint64(1)
-		for r, err := range l.Tail(t.Context(), 1) {
-			if err != nil || r.Position != next || !same(r.Event, group("w", int(next-1)/2)[(next-1)%2]) {
-				t.Fatalf("position %d is %+v, %v", next, r, err)
-			}
-			if next++; next == 11 {
-				break
-			}
-		}
+		follow(t, l, 10)
+		checkGroups(t, l, 1, 5)
 	}
 }

@@ -38,13 +38,34 @@ func group(writer string, n int) []eventlog.Event {
 	}
 }
 
+// follow waits until a log has a position.
+func follow(t testing.TB, l *Log, position uint64) {
+	t.Helper()
+	for r, err := range l.Tail(t.Context(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Position == position {
+			return
+		}
+	}
+}
+
+// save saves a snapshot whose state names its position.
+func save(t testing.TB, l *Log, at uint64) {
+	t.Helper()
+	if err := l.SaveSnapshot(t.Context(), at, fmt.Append(nil, "state ", at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestFollowers checks that other nodes see what one appends, in its order, and that a node that
 // begins later does, too.
 func TestFollowers(t *testing.T) {
 	h := newHost(t)
 	writer, early := openLog(t, h.options(t, "log")), openLog(t, h.options(t, "log"))
 	const groups = 300
-	follow := func(l *Log) {
+	check := func(l *Log) {
 		next := 0
 		for r, err := range l.Tail(t.Context(), 1) {
 			want := group("w", next/2)[next%2]
@@ -56,14 +77,10 @@ func TestFollowers(t *testing.T) {
 			}
 		}
 	}
-	for n := range groups {
-		if err := writer.AppendAt(t.Context(), uint64(2*n+1), group("w", n)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	follow(early)
-	follow(openLog(t, h.options(t, "log")))
-	follow(writer)
+	fill(t, writer, 0, groups)
+	check(early)
+	check(openLog(t, h.options(t, "log")))
+	check(writer)
 }
 
 // TestDeposed checks that a writer that was replaced learns it from its next append, whatever it
@@ -108,19 +125,13 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, b, 0, 5)
-	save := func(l *Log, at uint64) {
-		t.Helper()
-		if err := l.SaveSnapshot(t.Context(), at, fmt.Append(nil, "state ", at)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	save(b, 5)
+	save(t, b, 5)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	a := openLog(t, h.options(t, "log"))
 	fill(t, a, 5, 20)
-	save(a, 35)
+	save(t, a, 35)
 	compact := func(want uint64) {
 		t.Helper()
 		if err := a.Compact(t.Context(), 35); err != nil {
@@ -153,17 +164,8 @@ func TestForget(t *testing.T) {
 	if s, err := b.LatestSnapshot(t.Context()); err != nil || s.Position != 35 || string(s.State) != "state 35" {
 		t.Errorf("the node that came back has the snapshot of %d, %q: %v", s.Position, s.State, err)
 	}
-	next := uint64(36)
-	for r, err := range b.Read(t.Context(), next) {
-		if err != nil || r.Position != next {
-			t.Fatalf("position %d is %+v, %v", next, r, err)
-		}
-		next++
-	}
-	if next != 41 {
-		t.Errorf("it ends before %d", next)
-	}
-	save(b, 37)
+	checkGroups(t, b, 36, 20)
+	save(t, b, 37)
 	if nodes, err := Nodes(t.Context(), gone); err != nil || len(nodes) != 2 {
 		t.Errorf("once it has a snapshot again: %+v, %v", nodes, err)
 	}
@@ -174,25 +176,8 @@ func TestForget(t *testing.T) {
 func TestSlowestNode(t *testing.T) {
 	h := newHost(t)
 	a, b := openLog(t, h.options(t, "log")), openLog(t, h.options(t, "log"))
-	for n := range 10 {
-		if err := a.AppendAt(t.Context(), uint64(2*n+1), group("w", n)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for r, err := range b.Tail(t.Context(), 1) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Position == 20 {
-			break
-		}
-	}
-	snapshot := func(l *Log, at uint64) {
-		t.Helper()
-		if err := l.SaveSnapshot(t.Context(), at, fmt.Append(nil, "state ", at)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	fill(t, a, 0, 10)
+	follow(t, b, 20)
 	compact := func(upTo, first uint64) {
 		t.Helper()
 		if err := a.Compact(t.Context(), upTo); err != nil {
@@ -202,10 +187,10 @@ func TestSlowestNode(t *testing.T) {
 			t.Errorf("up to %d: it begins at %d, want %d", upTo, s.First, first)
 		}
 	}
-	snapshot(b, 5)
-	snapshot(a, 15)
+	save(t, b, 5)
+	save(t, a, 15)
 	compact(12, 6)
-	snapshot(b, 20)
+	save(t, b, 20)
 	compact(12, 13)
 	if err := b.inspect(t.Context()); err != nil { // what b does from time to time
 		t.Fatal(err)
@@ -217,16 +202,7 @@ func TestSlowestNode(t *testing.T) {
 	if s, err := late.LatestSnapshot(t.Context()); err != nil || s.Position != 15 || string(s.State) != "state 15" {
 		t.Errorf("a node that begins later has the snapshot of %d, %q: %v", s.Position, s.State, err)
 	}
-	next := uint64(13)
-	for r, err := range late.Read(t.Context(), next) {
-		if err != nil || r.Position != next || !same(r.Event, group("w", int(next-1)/2)[(next-1)%2]) {
-			t.Fatalf("position %d is %+v, %v", next, r, err)
-		}
-		next++
-	}
-	if next != 21 {
-		t.Errorf("it ends before %d", next)
-	}
+	checkGroups(t, late, 13, 10)
 }
 
 // TestLargeSnapshot checks that a node gets a snapshot from the bucket that takes several requests,
