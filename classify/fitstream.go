@@ -35,7 +35,7 @@ type StreamOptions struct {
 // or larger than the disk. Rows must come in random order. There is no shuffling and no held-out
 // part, and the algorithm must be an online learner, whose threshold is 0: stamp, spade or one of
 // sgd-*. [Auto] without options of a learner compares two of them by what they predict before they
-// learn, with a threshold by these predictions, at some two times the cost; the History of the
+// learn, with a threshold by these predictions, at two to three times the cost; the History of the
 // model has the values. FitStream reads s to its end; the caller closes it. Memory is O(number of
 // features).
 //
