@@ -3,11 +3,14 @@ package server
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -302,6 +305,29 @@ func TestBrowserLive(t *testing.T) {
 	if got := b.complaints(); len(got) > 0 {
 		t.Errorf("the console has %q", got)
 	}
+}
+
+// TestBrowserLiveAgain checks that a page says that it is no longer up to date, and gets news again
+// after an answer that is no stream, such as that of a service that starts.
+func TestBrowserLiveAgain(t *testing.T) {
+	w, _ := played(t, toy, "toy")
+	var starts atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		if starts.Load() {
+			to.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.http.Config.Handler.ServeHTTP(to, r)
+	}))
+	t.Cleanup(front.Close)
+	b := newBrowser(t)
+	b.do(chromedp.Navigate(front.URL+"/experiments/toy"), shows(`//body[@data-events]`))
+	starts.Store(true)
+	front.CloseClientConnections()
+	b.do(shows(`//span[@id="late"][contains(., "No longer up to date")]`))
+	starts.Store(false)
+	w.get(200, nil, "POST", "/v1/experiments/toy/pause", `{"reason": "for the browser"}`)
+	b.do(shows(`//div[@data-part="summary"]//dd[text()="paused"]`), shows(`//span[@id="late"][not(text())]`))
 }
 
 // TestBrowserKeyboard checks that Tab visibly reaches every link, form and scrolling table, and

@@ -225,7 +225,7 @@ func (c *chart) bounds() (low, high float64, ok bool) {
 	}
 	for i := range c.Lines {
 		l := &c.Lines[i]
-		for _, values := range [][]*float64{{l.Level}, lastKnown(l.Values), lastKnown(l.Low), lastKnown(l.High)} {
+		for _, values := range [][]*float64{{l.Level}, settled(l.Values), lastKnown(l.Low), lastKnown(l.High)} {
 			each(values, add)
 		}
 	}
@@ -253,6 +253,17 @@ func lastKnown(values []*float64) []*float64 {
 		}
 	}
 	return nil
+}
+
+// settled returns the known values of the last quarter, at least one: the end alone has no range
+// where a mixture has become the best arm.
+func settled(values []*float64) (out []*float64) {
+	for _, v := range values {
+		if v != nil {
+			out = append(out, v)
+		}
+	}
+	return out[len(out)-min(len(out), max(1, len(out)/4)):]
 }
 
 // regretChart has the regret per unit against the best single arm.

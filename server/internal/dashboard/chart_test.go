@@ -39,6 +39,13 @@ func TestBounds(t *testing.T) {
 		{"lines reach four times", chart{Lines: []chartLine{{Values: of(-900, 0.5, 2)}, {Level: &zero}}}, -8, 2},
 		{"a constant", chart{Lines: []chartLine{{Values: of(0, 500, 500, none)}}}, 498, 500},
 		{
+			"a line that ends at a level",
+			chart{Lines: []chartLine{
+				{Values: of(-900, 0.5, 2, 3, 2.5, 2, 1, 0)}, {Level: &zero},
+			}},
+			-4, 3,
+		},
+		{
 			"an interval of now",
 			chart{Now: []chartInterval{{Low: 1, High: 2}}, Lines: []chartLine{{Level: &zero}}},
 			0, 2,

@@ -6,6 +6,15 @@
   const charts = new Map(); // by name: {figure, series, plot, ...}
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const height = 260;
+  // intervals are the possible distances between ticks of a time axis, in seconds. Those of uPlot go from one minute
+  // to five, which leaves a single tick on some axes.
+  const intervals = [
+    1, 2, 3, 5, 10, 15, 30,
+    ...[1, 2, 3, 5, 10, 15, 30].map((n) => 60 * n),
+    ...[1, 2, 3, 4, 6, 8, 12].map((n) => 3600 * n),
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 30, 60, 90, 120, 180].map((n) => 86400 * n), // 30 is a month
+    ...[1, 2, 5, 10].map((n) => 365 * 86400 * n),
+  ];
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   // colourOf is the colour of a line, as in style.css: eight, and the same mixed with text or paper.
@@ -106,7 +115,8 @@
         y: { range: (u, low, high) => rangeOf(series, u, low, high) },
       },
       axes: [
-        { stroke: ink, grid, ticks: grid, font, space: 80, values: (u, splits) => ticksOf(series, splits) },
+        { stroke: ink, grid, ticks: grid, font, space: 80, values: (u, splits) => ticksOf(series, splits),
+          ...(series.axis === "time" ? { incrs: intervals } : {}) },
         { stroke: ink, grid, ticks: grid, font, space: 36, size: sizeOf,
           values: (u, splits) => splits.map((v) => series.stacked ? `${Math.round(100 * v)} %` : shortFigure(v, splits)) },
       ],

@@ -2,8 +2,7 @@
 // the page shows what was known when it was loaded.
 "use strict";
 (() => {
-  const source = new EventSource(document.body.dataset.live);
-  source.addEventListener("parts", (event) => {
+  const show = (event) => {
     const parts = JSON.parse(event.data);
     for (const name of Object.keys(parts)) {
       const place = document.querySelector(`[data-part="${CSS.escape(name)}"]`);
@@ -18,11 +17,33 @@
       document.dispatchEvent(new CustomEvent("replaced", { detail }));
     }
     document.body.dataset.events = String(Number(document.body.dataset.events ?? 0) + 1);
-  });
+  };
+
+  // A browser tries again by itself where a connection broke, but not where the answer is no stream, such as that
+  // of a service that starts or of a proxy without one: then the page does, in ever longer intervals.
+  const late = document.getElementById("late");
+  let source, notice, pause;
+  const tell = () => { late.textContent = "No longer up to date. Reload the page."; };
+  const listen = () => {
+    source = new EventSource(document.body.dataset.live);
+    source.addEventListener("parts", show);
+    source.addEventListener("open", () => {
+      clearTimeout(notice);
+      notice = pause = undefined;
+      late.textContent = "";
+    });
+    source.addEventListener("error", () => {
+      notice ??= setTimeout(tell, 5000);
+      if (source.readyState !== EventSource.CLOSED) return;
+      pause = Math.min(2 * (pause ?? 1000), 60000);
+      setTimeout(listen, pause);
+    });
+    source.addEventListener("gone", () => source.close());
+  };
+  listen();
   // A print has what is folded.
   window.addEventListener("beforeprint", () => {
     for (const d of document.querySelectorAll("details")) d.open = true;
   });
-  source.addEventListener("gone", () => source.close());
   window.addEventListener("pagehide", () => source.close());
 })();
