@@ -9,9 +9,9 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 )
 
-// TestBucketAsksAgain loses the first request for a bucket, as a server may that has just started:
-// a node that comes back must not wait for the answer.
-func TestBucketAsksAgain(t *testing.T) {
+// answered returns a connection to a server without JetStream, for which a test answers.
+func answered(t *testing.T, o *Options) *wire {
+	t.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)
@@ -21,13 +21,20 @@ func TestBucketAsksAgain(t *testing.T) {
 	if !s.ReadyForConnections(time.Minute) {
 		t.Fatal("the server does not start")
 	}
-	o := DefaultOptions()
 	o.Connect, o.Timeout = append(o.Connect, nats.InProcessServer(s)), 100*time.Millisecond
-	w, err := dial(t.Context(), o)
+	w, err := dial(t.Context(), *o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.conn.Close()
+	t.Cleanup(w.conn.Close)
+	return w
+}
+
+// TestBucketAsksAgain loses the first request for a bucket, as a server may that has just started:
+// a node that comes back must not wait for the answer.
+func TestBucketAsksAgain(t *testing.T) {
+	o := DefaultOptions()
+	w := answered(t, &o)
 	asked := make(chan struct{}, 100)
 	if _, err := w.conn.Subscribe(api+"STREAM.INFO.KV_"+o.Stream+"-nodes", func(m *nats.Msg) {
 		asked <- struct{}{}

@@ -200,16 +200,28 @@ func load(t testing.TB, l *Log, stop <-chan struct{}, appended chan<- int) {
 // which would otherwise wait for ever.
 func progress(t testing.TB, l *Log) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	if !advance(t, l, 3*time.Minute) {
+		t.Fatalf("nothing comes behind %+v", l.Stats())
+	}
+}
+
+// advance reports whether a log has some more events within a time.
+func advance(t testing.TB, l *Log, within time.Duration) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	for r, err := range l.Tail(ctx, l.Stats().Last+1) {
+		if ctx.Err() != nil {
+			return false
+		}
 		if err != nil {
 			t.Fatalf("behind %+v: %v", l.Stats(), err)
 		}
 		if r.Position%20 == 0 {
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // TestCluster runs tests of three servers, one after the other.
@@ -246,12 +258,17 @@ func (c *cluster) serversDie(t *testing.T) {
 	writer, follower := openLog(t, c.options(t, "die")), openLog(t, c.options(t, "die"))
 	stop, appended := make(chan struct{}), make(chan int, 1)
 	go load(t, writer, stop, appended)
-	for range 3 {
+	for k := range 3 {
 		progress(t, follower)
 		i := c.leader(t, writer)
 		c.kill(i)
-		progress(t, follower)
+		if k == 0 {
+			progress(t, follower)
+		} else { // nobody leads if none of the other two had all
+			advance(t, follower, 10*time.Second)
+		}
 		c.start(t, i)
+		c.caughtUp(t, i, follower)
 	}
 	close(stop)
 	groups := <-appended
@@ -275,6 +292,33 @@ func (c *cluster) serversDie(t *testing.T) {
 		}
 	}
 	t.Logf("%d groups while three leaders were killed", groups)
+}
+
+// caughtUp waits until a server has what a log has now. A server that is still catching up does not
+// lead, and nobody may while another one is away.
+func (c *cluster) caughtUp(t *testing.T, i int, l *Log) {
+	t.Helper()
+	l.mu.Lock()
+	last := l.last.sequence
+	l.mu.Unlock()
+	o := c.options(t, l.o.Stream)
+	// The server that a node is connected to answers its reads.
+	o.Servers = []string{fmt.Sprint("nats://127.0.0.1:", c.servers[i].Port)}
+	o.Connect = []nats.Option{nats.IgnoreDiscoveredServers()}
+	w, err := dial(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.conn.Close()
+	for {
+		raws, err := w.fetch(t.Context(), last, 1)
+		if err == nil && len(raws) > 0 {
+			return
+		}
+		if !pause(t.Context(), 20*time.Millisecond) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // stalls stops the process of the server that leads the stream while a node appends: the others

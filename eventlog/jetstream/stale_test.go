@@ -3,12 +3,15 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/noregret/noregret/eventlog"
@@ -68,5 +71,35 @@ func TestDroppedSeenLate(t *testing.T) {
 	}
 	if err := behind.findSnapshots(ctx); err != nil || !slices.Equal(behind.snapshots, []uint64{3}) {
 		t.Errorf("snapshots of %d, %v", behind.snapshots, err)
+	}
+}
+
+// TestNobodyLeads looks at a stream that no server leads, and of which a replica says what it has:
+// less than was acknowledged. That is no loss, as it is if the leader says so.
+func TestNobodyLeads(t *testing.T) {
+	ctx, o := t.Context(), DefaultOptions()
+	o.Stream = "nobody"
+	w := answered(t, &o)
+	o.Patience = 100 * time.Millisecond
+	created := time.Unix(1, 0).UTC()
+	l := &Log{o: o, place: place(o.Stream), wire: w, life: ctx, last: point{sequence: 7, position: 14}}
+	l.created = created.UnixNano()
+	var led atomic.Bool
+	if _, err := w.conn.Subscribe(api+"STREAM.INFO."+o.Stream, func(m *nats.Msg) {
+		cluster := `"name": "c"`
+		if led.Load() {
+			cluster += `, "leader": "n1"`
+		}
+		_ = m.Respond(fmt.Appendf(nil, `{"created": %q, "state": {"last_seq": 5}, "cluster": {%s}}`,
+			created.Format(time.RFC3339), cluster))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.inspect(ctx); !errors.Is(err, errNoLeader) || l.serious(err) {
+		t.Errorf("without a leader: %v, want %v", err, errNoLeader)
+	}
+	led.Store(true)
+	if err := l.inspect(ctx); !errors.Is(err, eventlog.ErrGone) {
+		t.Errorf("with one: %v, want %v", err, eventlog.ErrGone)
 	}
 }

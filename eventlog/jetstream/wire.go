@@ -30,6 +30,8 @@ var (
 	errRefused = errors.New("the stream ends elsewhere")
 	// errNoStream: there is no such stream.
 	errNoStream = errors.New("there is no such stream")
+	// errNoLeader: no server leads the stream, now.
+	errNoLeader = errors.New("no server leads the stream")
 )
 
 // wire talks to the servers. Each call is one attempt of at most the timeout.
@@ -211,11 +213,15 @@ type state struct {
 	config      js.StreamConfig
 }
 
-// look asks the leader for the state of the stream.
+// look asks the leader for the state of the stream. While there is none, each replica answers with
+// what it has, perhaps less than was acknowledged, and names no leader: that is errNoLeader.
 func (w *wire) look(ctx context.Context) (state, error) {
 	var info js.StreamInfo
 	if err := w.ask(ctx, "STREAM.INFO", "", &info); err != nil {
 		return state{}, err
+	}
+	if info.Cluster != nil && info.Cluster.Leader == "" {
+		return state{}, errNoLeader
 	}
 	return state{
 		first: info.State.FirstSeq, last: info.State.LastSeq, bytes: info.State.Bytes,
