@@ -177,12 +177,12 @@ export class Local {
         return report.items.flatMap((i, k) => (['rejected', 'late'].includes(items[k]?.status)
           ? [`version ${i.version}, arm ${i.arm}: the sums of ${i.units} units are ${items[k].status}: ${items[k].error}`] : []));
       } catch (e) {
-        if (!passes(e)) {
+        if (e instanceof ServiceError && [400, 409].includes(e.status)) { // bad, whoever sends it and whenever
           this.#pending = undefined;
           throw e;
         }
         const pause = pauses.next(e);
-        if (signal.aborted || performance.now() + pause > end) throw e;
+        if (!passes(e) || signal.aborted || performance.now() + pause > end) throw e;
         this.#options.onError(e);
         await sleep(pause, signal);
       }

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Client, Local, LocalPolicy } from '../src/index.js';
+import { Client, Local, LocalPolicy, ServiceError } from '../src/index.js';
 import { Outbox } from '../src/outbox.js';
 import { Sums } from '../src/sums.js';
 
@@ -57,12 +57,14 @@ test('the service dies between the write and the answer, and the program after i
   const direct = new Client({ url: `http://${address}` });
   await direct.call('PUT', '/v1/experiments/toy', toy);
   let deadly = true;
+  let forbidden = false;
   const reports = [];
   const line = createServer(async (req, res) => {
     let body = '';
     for await (const part of req) body += part;
     if (req.url !== '/v1/aggregates') return res.writeHead(503, { 'Retry-After': '59' }).end(); // polls
     reports.push(body);
+    if (forbidden) return res.writeHead(403).end('{}');
     const r = await fetch(`http://${address}${req.url}`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
     const text = await r.text();
     if (deadly) {
@@ -113,6 +115,9 @@ test('the service dies between the write and the answer, and the program after i
   assert.deepEqual(await counted(), want);
   assert.ok(reports.length >= 2 && reports.every((r) => r === reports[0]), 'the same bytes');
   again.record(again.decide('more'), { x: 1 });
+  forbidden = true; // a wrong token is mended some time
+  await assert.rejects(again.flush(), (e) => e instanceof ServiceError && e.status === 403);
+  forbidden = false;
   await again.close();
   assert.equal(JSON.parse(reports.at(-1)).sequence, 2);
   const { one, two } = await counted();

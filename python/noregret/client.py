@@ -35,6 +35,16 @@ def passes(error: Exception) -> bool:
     return isinstance(error, (OSError, http.client.HTTPException))
 
 
+def is_bad(error: Exception) -> bool:
+    """Report whether a report cannot be counted, whoever sends it and whenever.
+
+    All other failures can be mended: those of an access token, of an address, of a limit.
+    """
+    if isinstance(error, ServiceError):
+        return error.status in (400, 409)
+    return not passes(error)  # it cannot be encoded
+
+
 class Pauses:
     """Doubling pauses of up to 30 s. The second half of each is random."""
 

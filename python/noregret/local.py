@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Callable, Mapping, Optional
 
-from .client import Client, Line, Pauses, passes
+from .client import Client, Line, Pauses, is_bad, passes
 from .outbox import Outbox
 from .policy import Decision, Policy
 from .sums import Sums
@@ -149,11 +149,11 @@ class Local:
                 answer = self._client.call("POST", "/v1/aggregates", report, timeout=timeout, attempts=1, line=line)
                 break
             except Exception as e:
-                if not passes(e):
+                if is_bad(e):
                     self._pending = None
                     raise
                 pause = pauses.next(e)
-                if stop.is_set() or time.monotonic() + pause > end:
+                if not passes(e) or stop.is_set() or time.monotonic() + pause > end:
                     raise
                 self._failed(e)
                 stop.wait(pause)

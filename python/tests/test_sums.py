@@ -8,7 +8,7 @@ import threading
 import unittest
 import urllib.request
 
-from noregret import Client, Local, Policy
+from noregret import Client, Local, Policy, ServiceError
 from noregret.outbox import Outbox
 from noregret.sums import Sums
 
@@ -80,6 +80,8 @@ class Line(http.server.BaseHTTPRequestHandler):
             self.reports.append(body)
             if Line.fate == "refused":
                 return self.answer(503, b"{}")
+            if Line.fate == "forbidden":
+                return self.answer(403, b"{}")
         request = urllib.request.Request(Line.url + self.path, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request) as r:
             text = r.read()
@@ -158,6 +160,18 @@ class Restarts(WithService):
             local.record(local.decide("more"), {"x": 1})
         self.assertEqual(json.loads(Line.reports[-1])["sequence"], 2)
         self.assertEqual(sum(self.counted().values()), 51)
+
+    def test_a_report_of_a_wrong_token_goes_out_again(self) -> None:
+        with self.start() as local:
+            d = local.decide("ann")
+            local.record(d, {"x": 1})
+            Line.fate = "forbidden"
+            with self.assertRaises(ServiceError):
+                local.flush(20)
+            Line.fate = "counted"
+            local.flush()
+        self.assertEqual(Line.reports[-1], Line.reports[0], "the same bytes")
+        self.assertEqual(self.counted(), {d.arm: 1})
 
     def test_what_was_kept_counts_once_whatever_happens(self) -> None:
         rand, want, since, unit = random.Random(1), {}, [], 0
