@@ -128,7 +128,7 @@ func TestARFF(t *testing.T) {
 
 // Any bytes lead to rows or to an error, and the same for any division of the reads.
 func FuzzConvert(f *testing.F) {
-	for _, s := range []string{`[{"label":1,"x":2}]`, arffHeader + "1,low,1,no\n", "1 2 't|n a:2", "[", "@relation x"} {
+	for _, s := range []string{`[{"label":1,"x":2}]`, arffHeader + "1,low,1,no\n", "1 2 't|n a:2", "[", "@relation x", "0\n00\x00\x00000"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -11,8 +11,8 @@ import (
 // findFormat returns the format of the input: the one that was named, or else the one that its
 // first line looks like, or else the one of its extension.
 func (opt *Options) findFormat(in *input) (Format, error) {
-	format, line := in.sniff()
-	if err := in.checkText(format); err != nil {
+	format, line, err := in.sniff()
+	if err != nil {
 		return "", err
 	}
 	switch {
@@ -36,8 +36,8 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 // one. Its lines could pass for rows: a line of CSV is a label without features in svmlight. A
 // named format is not questioned.
 func (opt *Options) checkFormat(in *input, format Format, first string) error {
-	got, _ := in.sniff()
-	if err := in.checkText(got); err != nil || opt.Format != Auto {
+	got, _, err := in.sniff()
+	if err != nil || opt.Format != Auto {
 		return err
 	}
 	if got != Auto && got != format {
@@ -47,26 +47,41 @@ func (opt *Options) checkFormat(in *input, format Format, first string) error {
 	return nil
 }
 
-// checkText returns an error if the input, decompressed, is of a kind that is not read, or text in
-// another encoding.
-func (in *input) checkText(format Format) error {
+// sniff returns the format that the first line looks like, or else that of the extension, Auto if
+// neither tells, and the line. It returns an error if the input, decompressed, is of a kind that is
+// not read, or text in another encoding.
+func (in *input) sniff() (format Format, line []byte, err error) {
+	head, _ := in.peek(func(head []byte) bool { return toSniff(head) > 0 })
+	if n := toSniff(head); n > 0 {
+		head = head[:n] // no more than a live input is sure to have
+	}
+	format, line = in.looksLike(head)
 	if format == Cache || format == IDX {
-		return nil
+		return format, line, nil
 	}
-	head, _ := in.r.Peek(min(in.r.Buffered(), 512)) // sniff has filled the buffer
 	if err := foreign(in.name, head); err != nil {
-		return err
+		return "", nil, err
 	}
-	return otherEncoding(in.name, head)
+	return format, line, otherEncoding(in.name, head)
 }
 
-// sniff returns the format that the first line looks like, or else that of the extension, Auto if
-// neither tells, and the line.
-func (in *input) sniff() (format Format, line []byte) {
-	head, _ := in.peek(func(head []byte) bool {
-		return len(head) >= 8 && (head[0] == 0 || firstLineEnds(head))
-	})
-	line = firstLine(head)
+// toSniff returns how many bytes tell the format: the first line with those before it, and 8 at
+// least. It returns 0 if head has too few.
+func toSniff(head []byte) int {
+	switch _, end := firstLine(head); {
+	case len(head) < 8:
+		return 0
+	case head[0] == 0:
+		return 8
+	case end > 0:
+		return max(8, end)
+	}
+	return 0
+}
+
+// looksLike returns the format and the first line of sniff.
+func (in *input) looksLike(head []byte) (format Format, line []byte) {
+	line, _ = firstLine(head)
 	byName := formatOfName(in.name)
 	switch {
 	case bytes.HasPrefix(head, []byte(cacheMagic)):
@@ -87,23 +102,21 @@ func (in *input) sniff() (format Format, line []byte) {
 	return Auto, line
 }
 
-// firstLine returns the first line that is neither blank nor a comment, without blanks around it.
-func firstLine(head []byte) []byte {
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	for len(head) > 0 {
-		line, rest, _ := bytes.Cut(head, []byte("\n"))
+// firstLine returns the first line that is neither blank nor a comment, without blanks around it,
+// and the number of bytes up to its end, 0 if head does not have the end.
+func firstLine(head []byte) (line []byte, end int) {
+	rest := bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	for len(rest) > 0 {
+		var ended bool
+		line, rest, ended = bytes.Cut(rest, []byte("\n"))
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			return line
+			if ended {
+				end = len(head) - len(rest)
+			}
+			return line, end
 		}
-		head = rest
 	}
-	return nil
-}
-
-// firstLineEnds reports whether head has all of what firstLine returns.
-func firstLineEnds(head []byte) bool {
-	i := bytes.LastIndexByte(head, '\n')
-	return i >= 0 && firstLine(head[:i]) != nil
+	return nil, 0
 }
 
 // looksLikeSVMLight reports whether the first or the second token of a line is N:... or qid:...

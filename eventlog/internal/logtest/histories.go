@@ -283,7 +283,13 @@ func (p *player) repeat() (failed bool) {
 		return false
 	}
 	first := int(m.base) + p.draw(m.sure-int(m.base), "first")
-	group := append([]eventlog.Event{}, m.events[first:min(m.sure, first+1+p.draw(4, "events"))]...)
+	var group []eventlog.Event
+	size := 0 // two large events, of two appends, do not fit in one
+	for _, e := range m.events[first:min(m.sure, first+1+p.draw(4, "events"))] {
+		if size += len(e.Payload); size < options().MaxEventBytes {
+			group = append(group, e)
+		}
+	}
 	foreign := p.draw(2, "foreign") == 1
 	if p.did("repeat", first+1, foreign); foreign {
 		group[len(group)-1].Time++
