@@ -368,9 +368,12 @@ func TestTwoLeaders(t *testing.T) {
 				t.Errorf("item %d: %s", i, s)
 			}
 		}
-		if i%4 == 3 { // both lead again
-			first.server.node.look()
-			second.server.node.look()
+		if i%4 == 3 { // both lead again, in a term of their own
+			old.lease.term.Add(100)
+			for _, m := range []*member{first, second, first, second} {
+				c.clock.wait(clusterLasts)
+				m.server.node.look()
+			}
 		}
 	}
 	if counted < 12 || counted > 24 {
@@ -394,6 +397,40 @@ func TestTwoLeaders(t *testing.T) {
 	if !strings.Contains(old.logs.String()+next.logs.String(), "this node leads no longer: another one appends") {
 		t.Error("no node says that another one appends")
 	}
+}
+
+// TestReplacedUnknowingly lets a node lead whose lease goes on to say that it leads when another
+// one has begun to, as a lease may that cannot be asked: once its append was refused, it gives the
+// lease back and puts nobody out.
+func TestReplacedUnknowingly(t *testing.T) {
+	c := newCluster(t, 3)
+	old := c.look()
+	old.apply(toy)
+	c.agree()
+	ds := old.decide("toy", units("t", 2)...)
+	old.lease.lies.Store(true)
+	c.clock.wait(clusterLasts)
+	next := c.nodes[1]
+	next.server.node.look()
+	if s := old.feedback(ds[0]); s == api.Accepted || old.server.writer.leads.Load() {
+		t.Fatalf("the feedback of the old one is %q, and it leads: %t", s, old.server.writer.leads.Load())
+	}
+	for range 3 {
+		old.server.node.look()
+		c.clock.wait(clusterLasts / 4)
+	}
+	if got := c.leaders(next); len(got) != 2 || got[1] != next.http.URL || !next.server.writer.leads.Load() {
+		t.Errorf("these have begun to lead: %q", got)
+	}
+	if n := strings.Count(old.logs.String(), "another node has led since"); n != 1 {
+		t.Errorf("it says %d times that another one leads: %s", n, old.logs)
+	}
+	if s := next.feedback(ds[1]); s != api.Accepted {
+		t.Errorf("the one that leads says %q", s)
+	}
+	old.lease.lies.Store(false)
+	c.succeed()
+	c.agree()
 }
 
 // TestRoutesPassOn checks that every route that is not only read says what appends.

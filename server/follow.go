@@ -22,6 +22,9 @@ var errAhead = errors.New("the last event is ahead of this node's clock")
 // errLeaseOver is the error of a node whose lease has ended before it could lead.
 var errLeaseOver = errors.New("the lease has ended meanwhile")
 
+// errReplaced is the error of a node that has led in a term of which the lease still speaks.
+var errReplaced = errors.New("another node has led since")
+
 // mostFences bounds the attempts to begin to lead while another node appends.
 const mostFences = 8
 
@@ -42,6 +45,9 @@ func (w *writer) lead(term uint64) error {
 		}
 		if !w.node.holds(term) {
 			return errLeaseOver
+		}
+		if l := experiment.Leader(w.live.state); w.term == term && l.Term != term {
+			return errReplaced // the lease could not be asked
 		}
 		if off := time.Duration(w.latest - w.now().UnixNano()); off > mostAhead {
 			return noregret.Errorf(noregret.Internal, "clock", "%w, by %v: want at most %v; set the clocks of "+

@@ -20,8 +20,24 @@ const LeaseTime = 2 * time.Second
 
 const leaseKey = "holder"
 
-// Lease is a lease in a key-value bucket of the log's servers, which ends by itself after
-// [LeaseTime]. The term is the revision of the key when the holder took it, which grows for ever.
+// silenceTime is how long a holder goes on with a lease whose bucket does not answer, if the stream
+// of the log does: as long as some elections take.
+const silenceTime = 30 * time.Second
+
+// contactTime is how long ago a server that leads has heard of another one at most, if it reaches
+// it: their heartbeats are a second apart.
+const contactTime = 3 * time.Second
+
+// Lease is a lease in a key-value bucket of the log's servers, which ends after [LeaseTime] without
+// its holder. The term is the revision of the key when the holder took it, which grows for ever.
+//
+// The servers drop the key by their own clock. One who waits for the lease also takes it when he
+// has seen the same revision for LeaseTime, since that clock may be set back.
+//
+// The bucket elects a leader of its own. While it has none, nobody can take the lease, and its
+// holder keeps it if the stream answers: an election of the bucket does not end the appends. Should
+// the bucket be out of reach for the holder alone, the log refuses what he appends once another one
+// leads.
 type Lease struct {
 	o     Options
 	wire  *wire
@@ -32,7 +48,33 @@ type Lease struct {
 	keys     js.KeyValue
 	term     uint64 // 0 unless this process holds the lease
 	revision uint64 // of the key
+	seen     uint64 // the revision of another holder that was seen last
+	// unchanged ends when another holder has not kept the lease in time, silence when the holder
+	// has been without the bucket for too long.
+	unchanged, silence limit
 }
+
+// limit is a length of time. It is over before it has begun.
+type limit struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// begin begins the time, again if it has begun.
+func (l *limit) begin(d time.Duration) {
+	l.end()
+	l.ctx, l.cancel = context.WithTimeout(context.Background(), d)
+}
+
+// end ends the time.
+func (l *limit) end() {
+	if l.cancel != nil {
+		l.cancel()
+	}
+}
+
+// over reports whether the time is over.
+func (l *limit) over() bool { return l.ctx == nil || l.ctx.Err() != nil }
 
 var (
 	_ eventlog.Lease      = (*Lease)(nil)
@@ -59,6 +101,8 @@ func NewLease(o Options) (*Lease, error) {
 func (s *Lease) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unchanged.end()
+	s.silence.end()
 	if s.wire != nil {
 		s.wire.conn.Close()
 	}
@@ -88,17 +132,17 @@ func (s *Lease) Hold(ctx context.Context, holder string) (eventlog.Tenure, error
 	if err := s.bucket(ctx); err != nil {
 		return eventlog.Tenure{}, s.failed(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
 	if s.term > 0 {
 		err := s.keep(ctx, holder)
-		if err == nil {
+		if err == nil || !errors.Is(err, js.ErrKeyExists) && s.kept(ctx) {
 			return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
 		}
 		if !errors.Is(err, js.ErrKeyExists) { // perhaps it was kept: the next call finds out
 			return eventlog.Tenure{}, s.failed(err)
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
 	const tries = 3 // a holder may end, or another one begin, between two requests
 	var err error
 	for range tries {
@@ -107,31 +151,71 @@ func (s *Lease) Hold(ctx context.Context, holder string) (eventlog.Tenure, error
 		if now, revision, err = s.look(ctx); err != nil {
 			return eventlog.Tenure{}, s.failed(err)
 		}
-		switch {
-		case revision > 0 && now.ID == s.id: // this process took it or kept it, without an answer
+		if revision > 0 && now.ID == s.id { // this process took it or kept it, without an answer
 			s.term, s.revision = now.Term, revision
-			if err = s.keep(ctx, holder); err == nil {
-				return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
-			}
-		case revision > 0:
+			err = s.keep(ctx, holder)
+		} else {
 			s.term, s.revision = 0, 0
-			return eventlog.Tenure{Term: now.Term, Holder: now.Holder}, nil
-		default:
-			s.term, s.revision = 0, 0
-			var b []byte
-			if b, err = json.Marshal(held{Holder: holder, ID: s.id}); err == nil {
-				revision, err = s.keys.Create(ctx, leaseKey, b)
+			if revision > 0 && !s.over(revision) {
+				return eventlog.Tenure{Term: now.Term, Holder: now.Holder}, nil
 			}
-			if err == nil {
-				s.term, s.revision = revision, revision
-				return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
-			}
+			err = s.take(ctx, holder, revision)
+		}
+		if err == nil {
+			return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
 		}
 		if !errors.Is(err, js.ErrKeyExists) {
 			break
 		}
 	}
 	return eventlog.Tenure{}, s.failed(err)
+}
+
+// over reports whether another holder has not kept the lease in time, since this process has seen
+// the revision for the first time.
+func (s *Lease) over(revision uint64) bool {
+	if revision != s.seen {
+		s.seen = revision
+		s.unchanged.begin(s.lasts)
+	}
+	return s.unchanged.over()
+}
+
+// take takes the lease if the key has a revision, 0 for none.
+func (s *Lease) take(ctx context.Context, holder string, revision uint64) error {
+	b, err := json.Marshal(held{Holder: holder, ID: s.id})
+	if err != nil {
+		return err
+	}
+	if revision > 0 {
+		revision, err = s.keys.Update(ctx, leaseKey, b, revision)
+	} else {
+		revision, err = s.keys.Create(ctx, leaseKey, b)
+	}
+	if err == nil {
+		s.term, s.revision = revision, revision
+		s.silence.begin(silenceTime)
+	}
+	return err
+}
+
+// kept reports whether the holder keeps the lease although the bucket does not answer: the stream
+// does, and the server that leads it reaches a majority of its copies.
+func (s *Lease) kept(ctx context.Context) bool {
+	if s.silence.over() {
+		return false
+	}
+	now, err := s.wire.look(ctx)
+	if err != nil || now.cluster == nil {
+		return err == nil
+	}
+	reached := 1 // itself
+	for _, r := range now.cluster.Replicas {
+		if !r.Offline && r.Active < contactTime {
+			reached++
+		}
+	}
+	return 2*reached > 1+len(now.cluster.Replicas)
 }
 
 // keep makes the lease last for longer. The error matches js.ErrKeyExists if the key has another
@@ -141,9 +225,12 @@ func (s *Lease) keep(ctx context.Context, holder string) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
 	revision, err := s.keys.Update(ctx, leaseKey, b, s.revision)
 	if err == nil {
 		s.revision = revision
+		s.silence.begin(silenceTime)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/noregret/noregret/eventlog"
 )
 
@@ -106,6 +108,97 @@ func TestLeaseRivals(t *testing.T) {
 		}
 		if held != 1 {
 			t.Fatalf("%d hold it: %+v", held, got)
+		}
+	}
+}
+
+// TestLeaseWithoutKeeper lets a process take the lease of one that does not keep it, while the
+// servers do not drop the key, as after a step back of their clock.
+func TestLeaseWithoutKeeper(t *testing.T) {
+	h := newHost(t)
+	a, b, c := newLease(t, h), newLease(t, h), newLease(t, h)
+	first, err := a.Hold(t.Context(), "a")
+	if err != nil || !first.Held {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	hold(t, b, "b", eventlog.Tenure{Term: first.Term, Holder: "a"})
+	b.unchanged.end()
+	hold(t, a, "a", eventlog.Tenure{Term: first.Term, Holder: "a", Held: true})
+	hold(t, b, "b", eventlog.Tenure{Term: first.Term, Holder: "a"}) // it was kept meanwhile
+	hold(t, c, "c", eventlog.Tenure{Term: first.Term, Holder: "a"})
+	b.unchanged.end()
+	c.unchanged.end()
+	second, err := b.Hold(t.Context(), "b")
+	if err != nil || !second.Held || second.Term <= first.Term {
+		t.Fatalf("%+v after %+v, %v", second, first, err)
+	}
+	hold(t, c, "c", eventlog.Tenure{Term: second.Term, Holder: "b"})
+	hold(t, a, "a", eventlog.Tenure{Term: second.Term, Holder: "b"})
+}
+
+// TestLeaseWithoutBucket loses the bucket of the lease: its holder keeps the lease as long as the
+// stream answers, but not for ever.
+func TestLeaseWithoutBucket(t *testing.T) {
+	h := newHost(t)
+	o := h.options(t, "log")
+	log, err := Open(t.Context(), o, eventlog.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }() // its stream is gone
+	a, b := newLease(t, h), newLease(t, h)
+	a.o.Timeout, b.o.Timeout = 100*time.Millisecond, 100*time.Millisecond
+	first, err := a.Hold(t.Context(), "a")
+	if err != nil || !first.Held {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	hold(t, b, "b", eventlog.Tenure{Term: first.Term, Holder: "a"})
+	if err := a.wire.js.DeleteKeyValue(t.Context(), "log-lease"); err != nil {
+		t.Fatal(err)
+	}
+	hold(t, a, "a2", eventlog.Tenure{Term: first.Term, Holder: "a2", Held: true})
+	refused := func(s *Lease, why string) {
+		t.Helper()
+		if got, err := s.Hold(t.Context(), "x"); err == nil || got != (eventlog.Tenure{}) {
+			t.Errorf("%s: %+v, %v", why, got, err)
+		}
+	}
+	refused(b, "one that did not hold it")
+	a.silence.end()
+	refused(a, "after a long time")
+	a.silence.begin(time.Hour)
+	hold(t, a, "a", eventlog.Tenure{Term: first.Term, Holder: "a", Held: true})
+	if err := a.wire.js.DeleteStream(t.Context(), "log"); err != nil {
+		t.Fatal(err)
+	}
+	refused(a, "without the stream")
+}
+
+// TestLeaseOfMajority keeps the lease without its bucket only if the server that leads the stream
+// says that it reaches a majority.
+func TestLeaseOfMajority(t *testing.T) {
+	o := DefaultOptions()
+	o.Stream = "log"
+	w := answered(t, &o)
+	var cluster string
+	if _, err := w.conn.Subscribe(api+"STREAM.INFO."+o.Stream, func(m *nats.Msg) {
+		_ = m.Respond([]byte(`{"config": {"name": "` + o.Stream + `"}, "cluster": {` + cluster + `}}`))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := &Lease{o: o, wire: w, term: 1}
+	s.silence.begin(time.Hour)
+	const near, far = `{"name": "b", "active": 900000000}`, `{"name": "c", "active": 4000000000}`
+	for text, want := range map[string]bool{
+		`"leader": "a", "replicas": [` + near + `, ` + near + `]`:                               true,
+		`"leader": "a", "replicas": [` + near + `, ` + far + `]`:                                true,
+		`"leader": "a", "replicas": [` + far + `, ` + far + `]`:                                 false,
+		`"leader": "a", "replicas": [{"name": "b", "active": 1, "offline": true}, ` + far + `]`: false,
+		`"leader": "a", "replicas": [` + near + `, ` + far + `, ` + far + `, ` + far + `]`:      false,
+		`"replicas": [` + near + `, ` + near + `]`:                                              false,
+	} {
+		if cluster = text; s.kept(t.Context()) != want {
+			t.Errorf("%s: kept %t", text, !want)
 		}
 	}
 }

@@ -211,6 +211,7 @@ type state struct {
 	bytes       uint64
 	created     int64
 	config      js.StreamConfig
+	cluster     *js.ClusterInfo // nil if the server is no part of one
 }
 
 // look asks the leader for the state of the stream. While there is none, each replica answers with
@@ -225,7 +226,7 @@ func (w *wire) look(ctx context.Context) (state, error) {
 	}
 	return state{
 		first: info.State.FirstSeq, last: info.State.LastSeq, bytes: info.State.Bytes,
-		created: info.Created.UnixNano(), config: info.Config,
+		created: info.Created.UnixNano(), config: info.Config, cluster: info.Cluster,
 	}, nil
 }
 
