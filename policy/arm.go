@@ -23,6 +23,24 @@ type Duration time.Duration
 // MarshalText implements [encoding.TextMarshaler].
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// String writes the length as people do, in a form that UnmarshalText reads: without parts that are
+// 0 ("1m30s", "36h"), and two days and more of 24 hours as days if they are whole ("7d").
+func (d Duration) String() string {
+	const day = 24 * time.Hour
+	v := time.Duration(d)
+	if v%day == 0 && v >= 2*day {
+		return strconv.FormatInt(int64(v/day), 10) + "d"
+	}
+	s := v.String()
+	if v%time.Minute == 0 && v != 0 {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if v%time.Hour == 0 && v != 0 {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := parseDuration(string(b))

@@ -21,6 +21,19 @@ func TestDuration(t *testing.T) {
 			t.Errorf("%s is written as %s, %v", text, b, err)
 		}
 	}
+	for text, want := range map[string]string{
+		"168h": "7d", "2160h": "90d", "48h": "2d", "24h": "24h", "36h": "36h", "49h": "49h", "1h30m": "1h30m",
+		"1h0m5s": "1h0m5s", "60s": "1m", "90s": "1m30s", "10m": "10m", "0s": "0s", "250ms": "250ms", "-1h": "-1h",
+		"-168h": "-168h", "100h10m": "100h10m", "20h": "20h",
+	} {
+		var d, again Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil || d.String() != want {
+			t.Errorf("%s is written as %s, %v: want %s", text, d, err, want)
+		}
+		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d {
+			t.Errorf("%s is written as %s, which is read as %s, %v", text, d, again, err)
+		}
+	}
 	for _, text := range []string{
 		"", "d", "1", "-1d", "1h1d", "1d1d", "1d-1h", "1d+1h", "1e3d", "0x1d", "999999d", "1d2000000h", "week",
 	} {

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 	"github.com/noregret/noregret/server/internal/access"
 )
 
@@ -64,6 +65,9 @@ const maxBody = 8 << 20
 
 // badField is the error of a field out of its range.
 func badField(field string, v any, want string) error {
+	if d, ok := v.(time.Duration); ok {
+		v = policy.Duration(d)
+	}
 	return noregret.Errorf(noregret.Usage, field, "%v: want %s", v, want)
 }
 

@@ -143,7 +143,7 @@ func (d *Definition) checkRamp() error {
 		case s.Units < 0 || s.Units > 1_000_000_000_000:
 			return noregret.BadInputf(place+".units", "%d: want 0 to 1000000000000", s.Units)
 		case s.Time < 0 || s.Time > year:
-			return noregret.BadInputf(place+".time", "%v: want 0s to 8784h", time.Duration(s.Time))
+			return noregret.BadInputf(place+".time", "%v: want 0s to 8784h", s.Time)
 		case s.Guardrails == "held" && len(d.Guardrails) == 0:
 			return noregret.BadInputf(place+".guardrails", "the definition has no guardrails")
 		case s.Units == 0 && s.Time == 0 && s.Guardrails == "":

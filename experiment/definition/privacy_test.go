@@ -37,7 +37,7 @@ func TestPrivacyRefuses(t *testing.T) {
 		{`"range":[0,1],"default":0`, `"default":0`, `metrics[0]: "m" has no range`},
 		{`"kind":"count","range":[0,5]`, `"kind":"count","cap":5`, `metrics[1]: "n" has no range`},
 		{`"range":[0,5],"default":0`, `"range":[0,5]`, `metrics[1]: "n" has no default`},
-		{`"range":[0,5],"default":0`, `"range":[0,5],"default":0,"window":"1h"`, `metrics[1].window: 1h0m0s, where the`},
+		{`"range":[0,5],"default":0`, `"range":[0,5],"default":0,"window":"1h"`, `metrics[1].window: 1h, where the`},
 		{`"max":3}`, `"max":3,"action":"rollback"}`, "guardrails[0]: action rollback"},
 		{`"max":3}`, `"max":3,"action":"shrink"}`, "guardrails[0]: action shrink"},
 		{`"max":3}`, `"max":3,"each_arm":true}`, "each_arm true"},

@@ -549,11 +549,11 @@ func (d *Definition) checkPolicy() error {
 func (d *Definition) checkTimes() error {
 	switch {
 	case d.Round.Length < policy.Duration(time.Millisecond) || d.Round.Length > mostWindow:
-		return noregret.BadInputf("round.length", "%v: want 1ms to 8784h", time.Duration(d.Round.Length))
+		return noregret.BadInputf("round.length", "%v: want 1ms to 8784h", d.Round.Length)
 	case d.Round.MinUnits < 1 || d.Round.MinUnits > 1_000_000_000:
 		return noregret.BadInputf("round.min_units", "%d: want 1 to 1000000000", d.Round.MinUnits)
 	case d.AttributionWindow < policy.Duration(time.Millisecond) || d.AttributionWindow > mostWindow:
-		return noregret.BadInputf("attribution_window", "%v: want 1ms to 8784h", time.Duration(d.AttributionWindow))
+		return noregret.BadInputf("attribution_window", "%v: want 1ms to 8784h", d.AttributionWindow)
 	}
 	return checkDrift(d)
 }

@@ -71,11 +71,11 @@ func (d *Definition) checkWindows() error {
 			return noregret.BadInputf(place+".window", "%q is a ratio, whose window is that of its parts: give both "+
 				"parts the same window", m.Name)
 		case w < policy.Duration(time.Millisecond) || w > mostWindow:
-			return noregret.BadInputf(place+".window", "%v: want 1ms to 8784h", time.Duration(w))
+			return noregret.BadInputf(place+".window", "%v: want 1ms to 8784h", w)
 		case d.Privacy != nil && w != d.AttributionWindow:
 			return noregret.BadInputf(place+".window", "%v, where the attribution window is %v: a private experiment "+
 				"releases the sums of all metrics of a version at once, want the same window for all",
-				time.Duration(w), time.Duration(d.AttributionWindow))
+				w, d.AttributionWindow)
 		}
 	}
 	for _, r := range d.Ratios() {
@@ -84,7 +84,8 @@ func (d *Definition) checkWindows() error {
 			return noregret.BadInputf(fmt.Sprintf("metrics[%d]", r.Metric), "the ratio %q has parts of two windows, "+
 				"%v for %q and %v for %q, so that it would be of different times of a unit: want the same window for "+
 				"both",
-				d.Metrics[r.Metric].Name, above, d.Metrics[r.Numerator].Name, below, d.Metrics[r.Denominator].Name)
+				d.Metrics[r.Metric].Name, policy.Duration(above), d.Metrics[r.Numerator].Name, policy.Duration(below),
+				d.Metrics[r.Denominator].Name)
 		}
 	}
 	return nil

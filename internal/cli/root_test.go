@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/policy"
 )
 
 // Every command has a short text, a long text and an example that calls it by its name.
@@ -44,6 +47,13 @@ func TestCommandsAreDocumented(t *testing.T) {
 		if cmd.Runnable() && cmd.RunE == nil {
 			t.Errorf("%s has Run instead of RunE, which loses its errors", path)
 		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if d, err := time.ParseDuration(f.DefValue); err == nil && f.Value.Type() == "duration" {
+				if want := policy.Duration(d).String(); f.DefValue != want {
+					t.Errorf("%s --%s: the default is shown as %s, want %s", path, f.Name, f.DefValue, want)
+				}
+			}
+		})
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}

@@ -38,7 +38,7 @@ func (o *sourceOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.position, "position", "",
 		"nats, kafka: go on at the message in this file, and keep it up to date")
 	f.Int64Var(&o.limit, "limit", 0, "nats, kafka: end after so many messages; 0 for no limit")
-	f.DurationVar(&o.idle, "idle", 0,
+	command.DurationVar(f, &o.idle, "idle",
 		"nats, kafka: end at the end of the messages after so long without one; 0 for never")
 	f.BoolVar(&o.tls, "tls", false, "kafka: TLS to the brokers")
 	f.StringVar(&o.ca, "tls-ca", "", "kafka: certificates that sign those of the brokers, PEM, for the system's")

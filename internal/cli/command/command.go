@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/policy"
 )
 
 // Options are the flags of a command and what it does with them. Every command has one file, named
@@ -131,6 +133,9 @@ func (run Func) Run(ctx context.Context, a *App, args []string) error { return r
 
 // OutOfRange returns the usage error for a flag's value.
 func OutOfRange(flag string, value any, want string) error {
+	if d, ok := value.(time.Duration); ok {
+		value = policy.Duration(d)
+	}
 	return noregret.Errorf(noregret.Usage, flag, "%v is out of range, want %s", fmt.Sprint(value), want)
 }
 

@@ -102,12 +102,8 @@ func hint(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// PlainFlagError replaces the message of packages strconv and time about a flag's value by a
-// sentence.
+// PlainFlagError replaces the message of package strconv about a flag's value by a sentence.
 func PlainFlagError(message string) string {
-	if head, _, found := strings.Cut(message, ": time: "); found {
-		return head + ": want a length of time, such as 10s or 36h"
-	}
 	head, tail, found := strings.Cut(message, ": strconv.")
 	if !found {
 		return message

@@ -79,7 +79,7 @@ func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
 		"probabilities of the arms in rows without their own: uniform, or a JSON file as for evaluate-policy")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability of a false alarm of each test, between 0 and 1")
 	f.Float64Var(&o.minEffective, "min-effective", o.minEffective, "least effective sample size")
-	f.DurationVar(&o.clockSlack, "clock-slack", o.clockSlack, "by how much a row may be earlier than the one before")
+	command.DurationVar(f, &o.clockSlack, "clock-slack", "by how much a row may be earlier than the one before")
 	f.IntVar(&o.recentIDs, "recent-ids", o.recentIDs,
 		"identifiers among which duplicates are looked for, 50 bytes each")
 }

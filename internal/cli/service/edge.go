@@ -81,7 +81,7 @@ func (o *edgeOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.experiments, "experiments", nil, "names of the experiments to decide for")
 	f.StringVar(&o.Data, "data", "", "directory of policies, sums and the key; created if it does not exist")
 	f.StringVar(&o.source, "source", o.source, "name of this edge in its reports; a random part is appended")
-	f.DurationVar(&o.every, "every", o.every, "time between reports to the service")
+	command.DurationVar(f, &o.every, "every", "time between reports to the service")
 	f.IntVar(&o.remember, "remember", o.remember,
 		"latest units of an experiment of which a second report is a duplicate")
 	o.addTo(f, &o.Limits, "most units or items of a request", "to the process")

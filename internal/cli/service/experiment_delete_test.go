@@ -19,7 +19,7 @@ func TestDeleteRefuses(t *testing.T) {
 		clitest.Refusal{"experiment delete a b", "delete takes the name of one experiment, got 2 arguments"},
 		clitest.Refusal{"experiment delete a", "--yes: the standard input is no terminal, so the name cannot be typed"},
 		clitest.Refusal{"experiment restore", "restore takes the name of one experiment, got 0 arguments"},
-		clitest.Refusal{"serve --delete-grace -1h", "delete grace: -1h0m0s: want a length of time up to 10 years"},
+		clitest.Refusal{"serve --delete-grace -1h", "delete grace: -1h: want a length of time up to 10 years"},
 	)
 }
 

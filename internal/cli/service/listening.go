@@ -55,14 +55,14 @@ func (o *listening) addTo(f *pflag.FlagSet, l *server.Limits, items, to string) 
 		"most open connections of one address that is not a trusted proxy")
 	f.StringSliceVar(&l.TrustedProxies, "trusted-proxies", nil,
 		"addresses or networks of proxies whose X-Forwarded-For names the client")
-	f.DurationVar(&o.drain, "drain", o.drain, "how long running requests may take to finish at the end")
+	command.DurationVar(f, &o.drain, "drain", "how long running requests may take to finish at the end")
 	f.Var(command.NewChoice(&o.logLevel, "debug", "info", "warn", "error"), "log-level", "lowest level that is logged")
 	f.Var(command.NewChoice(&o.logFormat, "text", "json"), "log-format", "form of the logs")
 	f.StringVar(&o.accessLog, "access-log", "",
 		"file of a JSON line for each request, - for standard error; opened again on SIGHUP")
 	f.StringVar(&o.traces, "traces", "",
 		"URL of a collector of traces, OTLP over HTTP; default $OTEL_EXPORTER_OTLP_ENDPOINT")
-	f.DurationVar(&l.RequestTime, "request-time", l.RequestTime,
+	command.DurationVar(f, &l.RequestTime, "request-time",
 		"how long a request may take, except long polls and streams")
 }
 

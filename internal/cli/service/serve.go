@@ -80,9 +80,9 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"most concurrent long polls; the same limit holds for dashboards")
 	f.IntVar(&o.MaxExports, "max-exports", o.MaxExports, "most concurrent exports of the log and of snapshots")
 	f.IntVar(&o.MaxReads, "max-reads", o.MaxReads, "most reports and explanations computed at once")
-	f.DurationVar(&o.Retain, "retain", o.Retain,
+	command.DurationVar(f, &o.Retain, "retain",
 		"how long events are kept once a snapshot covers them, negative for ever")
-	f.DurationVar(&o.DeleteGrace, "delete-grace", o.DeleteGrace,
+	command.DurationVar(f, &o.DeleteGrace, "delete-grace",
 		"how long a deleted experiment is kept and can be restored, 0 for not at all")
 	f.Uint64Var(&o.SnapshotEvery, "snapshot-every", o.SnapshotEvery, "events between snapshots; 0 is the default")
 	f.StringArrayVar(&o.CORSOrigins, "cors-origin", nil,
@@ -93,7 +93,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 		"memory for units that wait for feedback, in bytes; the default is an eighth of the memory")
 	f.Int64Var(&o.OpenDisk, "open-disk", o.OpenDisk,
 		"bytes of a file for units beyond the memory; the default is 16 times it, 0 is none")
-	f.DurationVar(&o.LogRetry, "log-retry", o.LogRetry,
+	command.DurationVar(f, &o.LogRetry, "log-retry",
 		"how long a failed log is tried again before /livez fails and serve ends with status 1")
 	f.Int64Var(&o.SnapshotBytes, "snapshot-bytes", o.SnapshotBytes,
 		"bytes of events between snapshots (up to twice as many after a large one), for short recoveries")

@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/experiment"
 	"github.com/noregret/noregret/experiment/join"
+	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/random"
 	"github.com/noregret/noregret/lab/internal/service"
 	"github.com/noregret/noregret/lab/internal/study"
@@ -87,11 +88,11 @@ others, as callers of the service do that name the candidates of a unit.`,
 		Example: `  noregret-lab catastrophe --runs 5 --only "soft shrink"
   noregret-lab catastrophe --eligible 0.5 --runs 5`,
 	}
-	f, w := c.Flags(), &traffic{gain: 0.01}
+	f, w := c.Flags(), &traffic{gain: 0.01, delay: time.Minute}
 	runs := f.Int("runs", 20, "number of runs")
 	f.Float64Var(&w.rate, "rate", 0.1, "rate of crashes of the crashing arm; that of the others is 0.01")
 	f.IntVar(&w.units, "units", 12_000, "units an hour")
-	f.DurationVar(&w.delay, "delay", time.Minute, "time from a decision to its feedback")
+	command.DurationVar(f, &w.delay, "delay", "time from a decision to its feedback")
 	f.Float64Var(&w.eligible, "eligible", 1, "share of the units that may get the crashing arm, above 0 and at most 1")
 	only := f.String("only", "", "print only forms whose name begins with this")
 	return study.New(c, "runs", func(ctx context.Context, r *study.Runner) (*study.Report, error) {
