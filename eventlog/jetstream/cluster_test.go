@@ -21,6 +21,9 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/noregret/noregret/eventlog"
 )
 
 // The servers of the tests elect a leader in a fraction of the usual 4 to 9 seconds.
@@ -235,6 +238,7 @@ func TestCluster(t *testing.T) {
 	}
 	run("ServersDie", c.serversDie)
 	run("Stalls", c.stalls)
+	run("Beside", c.beside)
 	run("DamagedReplica", c.damagedReplica)
 	run("Verifies", c.verifies)
 	run("NoMajority", c.noMajority)
@@ -318,6 +322,47 @@ func (c *cluster) caughtUp(t *testing.T, i int, l *Log) {
 		if !pause(t.Context(), 20*time.Millisecond) {
 			t.Fatal(err)
 		}
+	}
+}
+
+// beside lets one process after the other hold the lease, each with a server of its own: it leads
+// the stream then, and not the bucket of the lease, and the process keeps its term.
+func (c *cluster) beside(t *testing.T) {
+	log := openLog(t, c.options(t, "beside"))
+	for i, server := range c.servers {
+		o := c.options(t, "beside")
+		o.Beside = server.Name
+		s, err := NewLease(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.lasts = time.Hour
+		var first eventlog.Tenure
+		for {
+			now, err := s.Hold(t.Context(), server.Name)
+			if err == nil && now.Held && first.Term == 0 {
+				first = now
+			}
+			if err == nil && first.Term > 0 && now != first {
+				t.Fatalf("%+v after %+v", now, first)
+			}
+			var bucket js.StreamInfo
+			err = s.wire.askOf(t.Context(), "KV_beside-lease", "STREAM.INFO", "", &bucket)
+			other := err == nil && !slices.Contains([]string{"", server.Name}, bucket.Cluster.Leader)
+			if other && c.leader(t, log) == i {
+				break
+			}
+			if !pause(t.Context(), 50*time.Millisecond) {
+				t.Fatalf("the bucket is led by %+v", bucket.Cluster)
+			}
+		}
+		if err := log.AppendAt(t.Context(), uint64(2*i+1), group("w", i)...); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
 	}
 }
 

@@ -52,6 +52,7 @@ type Lease struct {
 	// unchanged ends when another holder has not kept the lease in time, silence when the holder
 	// has been without the bucket for too long.
 	unchanged, silence limit
+	settling           int // attempts to let the servers lead as they should that are left
 }
 
 // limit is a length of time. It is over before it has begun.
@@ -134,6 +135,9 @@ func (s *Lease) Hold(ctx context.Context, holder string) (eventlog.Tenure, error
 	}
 	if s.term > 0 {
 		err := s.keep(ctx, holder)
+		if err == nil {
+			s.settle(ctx)
+		}
 		if err == nil || !errors.Is(err, js.ErrKeyExists) && s.kept(ctx) {
 			return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
 		}
@@ -193,7 +197,7 @@ func (s *Lease) take(ctx context.Context, holder string, revision uint64) error 
 		revision, err = s.keys.Create(ctx, leaseKey, b)
 	}
 	if err == nil {
-		s.term, s.revision = revision, revision
+		s.term, s.revision, s.settling = revision, revision, settleMost
 		s.silence.begin(silenceTime)
 	}
 	return err
@@ -216,6 +220,42 @@ func (s *Lease) kept(ctx context.Context) bool {
 		}
 	}
 	return 2*reached > 1+len(now.cluster.Replicas)
+}
+
+// settleMost bounds the attempts of a holder to let the servers lead as they should.
+const settleMost = 10
+
+// settle lets the server beside the holder lead the stream, and another one the bucket.
+func (s *Lease) settle(ctx context.Context) {
+	if s.o.Beside == "" || s.settling == 0 {
+		return
+	}
+	s.settling--
+	ctx, cancel := context.WithTimeout(ctx, s.lasts/4) // the lease must be kept again
+	defer cancel()
+	beside := func(server string) bool { return server == s.o.Beside }
+	other := func(server string) bool { return server != s.o.Beside }
+	if s.wire.leads(ctx, s.o.Stream, beside) && s.wire.leads(ctx, "KV_"+s.keys.Bucket(), other) {
+		s.settling = 0
+	}
+}
+
+// leads reports whether a server leads a stream that may. If not, it asks for one that does.
+func (w *wire) leads(ctx context.Context, stream string, may func(server string) bool) bool {
+	var info js.StreamInfo
+	if err := w.askOf(ctx, stream, "STREAM.INFO", "", &info); err != nil || info.Cluster == nil {
+		return false
+	}
+	if leader := info.Cluster.Leader; leader == "" || may(leader) {
+		return leader != ""
+	}
+	for _, r := range info.Cluster.Replicas {
+		if may(r.Name) && r.Current && !r.Offline {
+			_ = w.stepDown(ctx, stream, r.Name) // the next attempt sees whether it did
+			break
+		}
+	}
+	return false
 }
 
 // keep makes the lease last for longer. The error matches js.ErrKeyExists if the key has another

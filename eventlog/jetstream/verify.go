@@ -222,9 +222,7 @@ func (v *verification) lead(ctx context.Context, server string) error {
 		})
 		if ready && wait <= 0 { // and look meanwhile whether it has become so
 			wait = 6
-			var ok struct{}
-			request := fmt.Sprintf(`{"placement":{"preferred":%q}}`, server)
-			err = v.wire.ask(ctx, "STREAM.LEADER.STEPDOWN", request, &ok)
+			err = v.wire.stepDown(ctx, v.o.Stream, server)
 		}
 		if !t.again() {
 			return fmt.Errorf("it could not be made the leader: %w", errors.Join(err,

@@ -168,9 +168,14 @@ func (w *wire) direct(ctx context.Context, stream string, which map[string]any) 
 
 // ask sends a request of the API about the stream to its leader.
 func (w *wire) ask(ctx context.Context, what, request string, into any) error {
+	return w.askOf(ctx, w.stream, what, request, into)
+}
+
+// askOf is ask for any stream.
+func (w *wire) askOf(ctx context.Context, stream, what, request string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	reply, err := w.conn.RequestWithContext(ctx, api+what+"."+w.stream, []byte(request))
+	reply, err := w.conn.RequestWithContext(ctx, api+what+"."+stream, []byte(request))
 	if err != nil {
 		return err
 	}
@@ -233,4 +238,10 @@ func (w *wire) look(ctx context.Context) (state, error) {
 // purge drops the messages before a sequence number.
 func (w *wire) purge(ctx context.Context, first uint64, into any) error {
 	return w.ask(ctx, "STREAM.PURGE", fmt.Sprintf(`{"seq":%d}`, first), into)
+}
+
+// stepDown asks the leader of a stream to let another server lead.
+func (w *wire) stepDown(ctx context.Context, stream, server string) error {
+	var ok struct{}
+	return w.askOf(ctx, stream, "STREAM.LEADER.STEPDOWN", fmt.Sprintf(`{"placement":{"preferred":%q}}`, server), &ok)
 }

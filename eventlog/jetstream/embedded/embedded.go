@@ -169,6 +169,9 @@ func (s *Server) Connect() nats.Option {
 	}
 }
 
+// Name is the name of the server in its cluster.
+func (s *Server) Name() string { return s.inner.Name() }
+
 // Close ends the server: it hands over what it leads, as other nodes take over at once then, and
 // waits for its files. A second call does nothing.
 func (s *Server) Close() {

@@ -132,6 +132,7 @@ func (r *replicated) options(data string) jetstream.Options {
 	}
 	if r.server != nil {
 		o.Connect = append(o.Connect, r.server.Connect(), nats.IgnoreDiscoveredServers())
+		o.Beside = r.server.Name()
 	}
 	return o
 }
