@@ -32,7 +32,8 @@ func Nodes(ctx context.Context, o Options) (nodes []Node, err error) {
 			return nil, err
 		}
 	}
-	err = visit(ctx, o, func(l *Log) error {
+	err = insist(ctx, o, func(l *Log) error {
+		nodes = nil
 		names, err := l.nodeNames(ctx)
 		for _, name := range names {
 			var latest entry
@@ -67,7 +68,7 @@ func ownName(dir string) (string, error) {
 // begins with a snapshot of the bucket where its own are too old, and Compact waits for it again
 // once it has saved one.
 func Forget(ctx context.Context, o Options, name string) error {
-	return visit(ctx, o, func(l *Log) error {
+	return insist(ctx, o, func(l *Log) error {
 		names, err := l.nodeNames(ctx)
 		if err != nil {
 			return err
@@ -91,6 +92,22 @@ func visit(ctx context.Context, o Options, use func(l *Log) error) error {
 			return err
 		}
 		return use(l)
+	})
+}
+
+// insist is visit, and calls the function again that got no answer: the buckets have leaders of
+// their own, which servers that have just begun elect after that of the stream.
+func insist(ctx context.Context, o Options, use func(l *Log) error) error {
+	return connect(ctx, o, func(l *Log, t *tries) error {
+		for {
+			err := l.await(ctx, t)
+			if err == nil {
+				err = use(l)
+			}
+			if err == nil || noregret.CodeOf(err) != noregret.Internal || !t.again() {
+				return err
+			}
+		}
 	})
 }
 

@@ -309,3 +309,23 @@ func TestShorterAtFirst(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestInsist asks again what got no answer, and nothing that got one.
+func TestInsist(t *testing.T) {
+	h := newHost(t)
+	o := h.options(t, "log")
+	openLog(t, o)
+	o.Patience = time.Minute
+	for code, want := range map[noregret.Code]int{noregret.Internal: 2, noregret.NotFound: 1} {
+		asked := 0
+		err := insist(t.Context(), o, func(l *Log) error {
+			if asked++; asked == 1 {
+				return l.errorf(code, "no answer")
+			}
+			return nil
+		})
+		if asked != want || (err == nil) != (want > 1) {
+			t.Errorf("%v: asked %d times, want %d: %v", code, asked, want, err)
+		}
+	}
+}
