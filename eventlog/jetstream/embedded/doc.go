@@ -1,7 +1,8 @@
 // Package embedded runs a server of NATS JetStream in this process, one of the few that keep the
-// replicated log of a cluster of nodes, for those who have no NATS. Nothing but the other nodes can
-// connect to it: the process itself uses [Server.Connect], and the nodes know a common password,
-// and certificates if they speak TLS.
+// replicated log of a cluster of nodes, for those who have no NATS. The process itself uses
+// [Server.Connect]. The other nodes know a common password, and have certificates if they speak
+// TLS. So do commands that look after the log, if [Options.Clients] says where they reach it, on
+// this machine and in the clear. Nobody else can connect to it.
 //
 // Every acknowledged write is on the disks of a majority of the nodes: the server flushes each one
 // (sync_interval: always). A cluster has three or five nodes, which keep their names and addresses.

@@ -36,6 +36,9 @@ type Options struct {
 	Dir string
 	// Listen is the address at which the server listens for the others, HOST:PORT; "" is Node.
 	Listen string
+	// Clients is the address at which programs on this machine reach the server, HOST:PORT with a
+	// host of the loopback interface: they show [User] and the password. "" means that none do.
+	Clients string
 	// Logger gets what the server has to say. Nil means nobody.
 	Logger *slog.Logger
 }
@@ -68,6 +71,14 @@ func (o Options) Validate() error {
 	if o.Listen != "" {
 		if _, _, err := split(o.Listen); err != nil {
 			return bad("listen", "%q: want HOST:PORT, %w", o.Listen, err)
+		}
+	}
+	if o.Clients != "" {
+		if host, _, err := split(o.Clients); err != nil {
+			return bad("clients", "%q: want HOST:PORT, %w", o.Clients, err)
+		} else if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+			return bad("clients", "%q: want an IP address of this machine only, such as 127.0.0.1:4222, because "+
+				"clients speak in the clear", o.Clients)
 		}
 	}
 	if o.Password == "" {
@@ -110,10 +121,18 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	// Servers without a listener for clients have no routes. Nobody needs to know this one, unless
+	// Clients has it.
+	clientHost, clientPort := "127.0.0.1", server.RANDOM_PORT
+	if o.Clients != "" {
+		var err error
+		if clientHost, clientPort, err = split(o.Clients); err != nil {
+			return nil, err
+		}
+	}
 	c := &server.Options{
 		ServerName: strings.NewReplacer(":", "-", ".", "-", "[", "", "]", "").Replace(o.Node),
-		// Servers without a listener for clients have no routes. Nobody needs to know this one.
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: user, Password: o.Password,
+		Host:       clientHost, Port: clientPort, Username: User, Password: o.Password,
 		NoSigs: true, MaxPayload: mostPayload, MaxPending: 4 * mostPayload,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: true,
 	}
@@ -127,7 +146,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 		c.Cluster = server.ClusterOpts{
-			Name: o.Cluster, Host: host, Port: port, Username: user, Password: o.Password, Advertise: o.Node,
+			Name: o.Cluster, Host: host, Port: port, Username: User, Password: o.Password, Advertise: o.Node,
 			NoAdvertise: true, ConnectRetries: 1 << 30,
 		}
 		if o.TLS != nil {
@@ -136,7 +155,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			}
 		}
 		for _, p := range o.Peers {
-			c.Routes = append(c.Routes, &url.URL{Scheme: "nats", Host: p, User: url.UserPassword(user, o.Password)})
+			c.Routes = append(c.Routes, &url.URL{Scheme: "nats", Host: p, User: url.UserPassword(User, o.Password)})
 		}
 	}
 	inner, err := server.NewServer(c)
@@ -159,13 +178,13 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// user is the name by which nodes know each other.
-const user = "noregret"
+// User is the name that nodes and programs show with the password.
+const User = "noregret"
 
 // Connect is the option of a connection from this process.
 func (s *Server) Connect() nats.Option {
 	return func(o *nats.Options) error {
-		return errors.Join(nats.InProcessServer(s.inner)(o), nats.UserInfo(user, s.password)(o))
+		return errors.Join(nats.InProcessServer(s.inner)(o), nats.UserInfo(User, s.password)(o))
 	}
 }
 

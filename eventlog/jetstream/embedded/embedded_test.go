@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -145,6 +146,31 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestClients connects to a server from outside, with its password only.
+func TestClients(t *testing.T) {
+	free := freeAddresses(t, 2)
+	s, err := embedded.Start(t.Context(), embedded.Options{
+		Cluster: "test", Peers: free[:1], Node: free[0], Password: "secret", Dir: t.TempDir(), Clients: free[1],
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for password, want := range map[string]error{"secret": nil, "other": nats.ErrAuthorization} {
+		c, err := nats.Connect("nats://"+free[1], nats.UserInfo(embedded.User, password))
+		if !errors.Is(err, want) {
+			t.Errorf("with the password %s: %v, want %v", password, err, want)
+		}
+		if err == nil {
+			c.Close()
+		}
+	}
+	if c, err := nats.Connect("nats://" + free[1]); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("without a password: %v", err)
+		c.Close()
+	}
+}
+
 // TestRefused starts servers that cannot be.
 func TestRefused(t *testing.T) {
 	three := []string{"127.0.0.1:21001", "127.0.0.1:21002", "127.0.0.1:21003"}
@@ -156,6 +182,7 @@ func TestRefused(t *testing.T) {
 		"HOST:PORT": func(o *embedded.Options) { o.Peers = []string{three[0], three[1], "c"} },
 		"node":      func(o *embedded.Options) { o.Node = "127.0.0.1:1" },
 		"password":  func(o *embedded.Options) { o.Password = "" },
+		"clients":   func(o *embedded.Options) { o.Clients = "10.0.0.1:4222" },
 		"bcrypt":    func(o *embedded.Options) { o.Password = "$2a$10$abcdefgh" },
 		"directory": func(o *embedded.Options) { o.Dir = "" },
 		"listen":    func(o *embedded.Options) { o.Listen = "here" },

@@ -4,12 +4,13 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/pflag"
@@ -30,7 +31,7 @@ type replicated struct {
 
 	// cluster runs the NATS servers in the nodes' own processes.
 	cluster embedded.Options
-	secret  string           // the file
+	only    bool             // no node beside the server
 	peerTLS embedded.TLS     // the files
 	server  *embedded.Server // that runs
 }
@@ -44,8 +45,12 @@ func (r *replicated) addTo(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.cluster.Peers, "peers", nil,
 		"where the NATS servers of all nodes reach each other, HOST:PORT,...; 3 or 5, with this one")
 	f.StringVar(&r.cluster.Node, "peer", "", "which of the peers this node is")
-	f.StringVar(&r.secret, "cluster-secret-file", "",
-		"file with the password that the peers know each other by, at least 16 bytes; needs --cluster")
+	f.Lookup("cluster-secret-file").Usage = "file with the password that the peers know each other by, " +
+		"at least 16 bytes; needs --cluster"
+	f.StringVar(&r.cluster.Clients, "cluster-client", "",
+		"where noregret log and restore reach the NATS server of --cluster, on this machine: 127.0.0.1:PORT")
+	f.BoolVar(&r.only, "cluster-only", false,
+		"run the NATS server of --cluster without a node, to import, restore, export or replay the log")
 	f.StringVar(&r.peerTLS.Certificate, "cluster-cert", "",
 		"certificate chain of this peer, as a server and a client, for TLS between peers, PEM; needs --cluster")
 	f.StringVar(&r.peerTLS.Key, "cluster-key", "", "private key of --cluster-cert, PEM")
@@ -66,13 +71,9 @@ func (r *replicated) embedded(data string) (embedded.Options, error) {
 	o := r.cluster
 	o.Dir = filepath.Join(data, "nats")
 	if r.secret != "" {
-		b, err := os.ReadFile(r.secret)
-		if err != nil {
-			return o, noregret.Errorf(noregret.Usage, "--cluster-secret-file", "%w", err)
-		}
-		if o.Password = strings.TrimSpace(string(b)); len(o.Password) < leastSecret {
-			return o, noregret.Errorf(noregret.Usage, "--cluster-secret-file", "it has %d bytes: want at least %d",
-				len(o.Password), leastSecret)
+		var err error
+		if o.Password, err = readSecret(r.secret); err != nil {
+			return o, err
 		}
 	}
 	if r.peerTLS.Certificate != "" {
@@ -102,9 +103,6 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// leastSecret is the length of a password.
-const leastSecret = 16
-
 // start starts the NATS server of this process, if it has one, and returns a function that ends it.
 func (r *replicated) start(ctx context.Context, data string, logger *slog.Logger) (stop func(), err error) {
 	if !r.embeds() {
@@ -124,9 +122,22 @@ func (r *replicated) start(ctx context.Context, data string, logger *slog.Logger
 	return r.server.Close, nil
 }
 
+// serveOnly runs the server of this process without a node until ctx ends.
+func (r *replicated) serveOnly(ctx context.Context, out io.Writer) error {
+	if _, err := fmt.Fprintf(out, "listening on nats://%s\n", r.cluster.Clients); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
 // options are those of the log.
 func (r *replicated) options(data string) jetstream.Options {
-	o := r.stream.options(data)
+	shared := r.stream
+	if r.embeds() {
+		shared.secret = "" // the server of this process has it
+	}
+	o := shared.options(data)
 	if r.embeds() {
 		o.Servers, o.Replicas = []string{nats.DefaultURL}, min(len(r.cluster.Peers), 3)
 	}
@@ -141,7 +152,8 @@ func (r *replicated) options(data string) jetstream.Options {
 func (r *replicated) check(data string) error {
 	nats := r.connects()
 	pair := r.peerTLS.Certificate != "" || r.peerTLS.Key != ""
-	peers := len(r.cluster.Peers) > 0 || r.cluster.Node != "" || r.secret != "" || pair
+	peers := len(r.cluster.Peers) > 0 || r.cluster.Node != "" || r.secret != "" || r.cluster.Clients != "" ||
+		r.only || pair
 	all := r.peerTLS.Certificate != "" && r.peerTLS.Key != "" && r.peerTLS.CA != ""
 	switch {
 	case !r.on() && r.peerTLS.CA != "":
@@ -152,7 +164,10 @@ func (r *replicated) check(data string) error {
 			"--cluster-key and --cluster-ca")
 	case peers && !r.embeds():
 		return noregret.Errorf(noregret.Usage, "--cluster", "--peers, --peer, --cluster-secret-file, "+
-			"--cluster-cert and --cluster-key need it")
+			"--cluster-client, --cluster-only, --cluster-cert and --cluster-key need it")
+	case r.only && r.cluster.Clients == "":
+		return noregret.Errorf(noregret.Usage, "--cluster-only", "nothing could use the server: it needs "+
+			"--cluster-client")
 	case r.embeds() && (nats || len(r.servers) > 0):
 		return noregret.Errorf(noregret.Usage, "--cluster", "it is in place of --log and the flags of its NATS servers")
 	case !r.on() && r.described():
@@ -242,7 +257,7 @@ func (r *replicated) address(listen string, tls bool) (string, error) {
 func flagOfCluster(err error) error {
 	flags := map[string]string{
 		"cluster": "--cluster", "peers": "--peers", "node": "--peer",
-		"password": "--cluster-secret-file",
+		"password": "--cluster-secret-file", "clients": "--cluster-client",
 	}
 	e, ok := errors.AsType[*noregret.Error](err)
 	if !ok || flags[e.Place] == "" {

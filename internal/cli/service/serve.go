@@ -180,6 +180,9 @@ func (o *serveOptions) Run(ctx context.Context, a *command.App, _ []string) erro
 		return err
 	}
 	defer stop()
+	if o.only {
+		return o.serveOnly(ctx, a.Stdout)
+	}
 	c := o.config()
 	leave, err := o.join(&c, o.listen, o.listening.cert != "")
 	if err != nil {

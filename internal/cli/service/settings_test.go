@@ -168,6 +168,7 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 			all := map[string]string{
 				"cluster": "c", "peers": "[127.0.0.1:1]", "peer": "127.0.0.1:1", "cluster-secret-file": secret,
 				"cluster-cert": "cert.pem", "cluster-key": "key.pem", "cluster-ca": authority,
+				"cluster-client": "127.0.0.1:2", "cluster-only": "true",
 			}
 			value = all[f.Name]
 			for name, other := range all {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog/jetstream"
+	"github.com/noregret/noregret/eventlog/jetstream/embedded"
 	"github.com/noregret/noregret/server"
 )
 
@@ -21,6 +22,7 @@ type stream struct {
 	replicas  int
 	creds     string
 	password  string // the file
+	secret    string // the file with the password of servers in nodes' processes
 	ca        string
 	cert, key string
 }
@@ -37,6 +39,8 @@ func (s *stream) addTo(f *pflag.FlagSet) {
 		"copies of the stream: 3, or 1 for a single NATS server")
 	f.StringVar(&s.creds, "nats-creds", "", "file of NATS credentials")
 	f.StringVar(&s.password, "nats-password-file", "", "file with the user and the password of NATS, USER:PASSWORD")
+	f.StringVar(&s.secret, "cluster-secret-file", "",
+		"file with the password of the NATS servers in processes of serve --cluster, at least 16 bytes")
 	f.StringVar(&s.ca, "nats-ca", "", "certificates that sign those of the NATS servers, PEM")
 	f.StringVar(&s.cert, "nats-cert", "", "certificate of this client of NATS, PEM")
 	f.StringVar(&s.key, "nats-key", "", "private key of this client of NATS, PEM")
@@ -73,6 +77,12 @@ func (s *stream) options(data string) jetstream.Options {
 		o.Connect = append(o.Connect, nats.UserInfoHandler(func() (user, password string) {
 			user, password, _ = readPassword(s.password) // which check has read
 			return user, password
+		}))
+	}
+	if s.secret != "" {
+		o.Connect = append(o.Connect, nats.UserInfoHandler(func() (user, password string) {
+			password, _ = readSecret(s.secret) // which check has read
+			return embedded.User, password
 		}))
 	}
 	if s.ca != "" {
@@ -112,6 +122,23 @@ func readPassword(file string) (user, password string, err error) {
 	return user, password, nil
 }
 
+// leastSecret is the length of a password of the servers in nodes' processes.
+const leastSecret = 16
+
+// readSecret reads that password.
+func readSecret(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", noregret.Errorf(noregret.Usage, "--cluster-secret-file", "%w", err)
+	}
+	secret := strings.TrimSpace(string(b))
+	if len(secret) < leastSecret {
+		return "", noregret.Errorf(noregret.Usage, "--cluster-secret-file", "it has %d bytes: want at least %d",
+			len(secret), leastSecret)
+	}
+	return secret, nil
+}
+
 // addresses returns an error for flags of the connection that cannot be.
 func (s *stream) addresses() error {
 	if (s.cert == "") != (s.key == "") {
@@ -122,6 +149,15 @@ func (s *stream) addresses() error {
 	}
 	if s.password != "" {
 		if _, _, err := readPassword(s.password); err != nil {
+			return err
+		}
+	}
+	if s.secret != "" {
+		if s.creds != "" || s.password != "" {
+			return noregret.Errorf(noregret.Usage, "--cluster-secret-file", "want it, --nats-password-file or "+
+				"--nats-creds, not two of them")
+		}
+		if _, err := readSecret(s.secret); err != nil {
 			return err
 		}
 	}
@@ -142,9 +178,9 @@ func (s *stream) addresses() error {
 // check returns an error for flags of a command that works on a log, in a stream or a directory.
 func (s *stream) check(data string) error {
 	switch {
-	case !s.named() && s.connects():
+	case !s.named() && (s.connects() || s.secret != ""):
 		return noregret.Errorf(noregret.Usage, "--log", "--nats-creds, --nats-password-file, --nats-ca, "+
-			"--nats-cert and --nats-key are for a log in NATS: they need --log")
+			"--nats-cert, --nats-key and --cluster-secret-file are for a log in NATS: they need --log")
 	case !s.named() && s.described():
 		return noregret.Errorf(noregret.Usage, "--log", "--stream and --stream-replicas are for a log in NATS: they "+
 			"need --log")
