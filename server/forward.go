@@ -168,7 +168,7 @@ func (n *node) pass(w http.ResponseWriter, r *http.Request, p *access.Principal,
 		if errors.Is(failed, errNotTaken) {
 			n.logger.Error("the node that leads does not take requests of this one: it has other keys, another "+
 				"address, or a clock that differs by more than "+proofTime.String(), "leader", leader)
-			return web.Unavailable(errNoLeader)
+			return web.Unavailable(cmp.Or(n.synchronous(), errNoLeader))
 		}
 		n.logger.Debug("the node that leads does not answer", "leader", leader, "error", failed)
 		if _, ok := errors.AsType[*http.MaxBytesError](failed); ok {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -41,6 +42,7 @@ type node struct {
 	yielded  bool       // it has left the lead to others; only look uses it
 	double   time.Time  // since when another node has this one's address; only look uses it
 	wait     time.Time  // until then it does not ask for the lease; only look uses it
+	heard    string     // the last holder whose time was compared; only look uses it
 	tail     *tail      // that it follows, nil for none; only look uses it
 
 	moved atomic.Pointer[chan struct{}] // closed when the next event is applied
@@ -50,7 +52,14 @@ type node struct {
 	at     time.Time       // of its
 	behind behind
 	last   uint64 // the latest position that the log is known to have
+	// apart is by how much this node's time is ahead of that of the one that leads, 0 up to
+	// mostApart.
+	apart time.Duration
 }
+
+// mostApart is by how much the times of a node that serves and of the one that leads may differ:
+// the one that leads refuses decisions and requests of nodes whose time is some more off.
+const mostApart = min(proofTime, policy.Tolerance) / 2
 
 // keptConnections is how many idle connections to the node that leads a node keeps: one for each
 // request that it passes on at a time. Those beyond two would be made for one request otherwise.
@@ -135,6 +144,7 @@ func (n *node) ask(ctx context.Context, asked time.Time) {
 		n.stranger, tenure.Holder = tenure.Holder, ""
 	}
 	n.meet(asked, tenure)
+	n.compare(tenure)
 	n.mu.Lock()
 	n.tenure, n.at = tenure, asked
 	n.mu.Unlock()
@@ -201,6 +211,53 @@ func (n *node) meet(asked time.Time, tenure eventlog.Tenure) {
 			"address of its own (--advertise)", "address", n.Address)
 		n.double = asked.Add(n.Grace) // says it again then
 	}
+}
+
+// compare notes whether this node's time is that of the one that leads, which tells it each time
+// that it keeps the lease.
+func (n *node) compare(tenure eventlog.Tenure) {
+	if tenure.Held || tenure.Holder == n.heard {
+		return // one that was heard before was compared when it was new
+	}
+	n.heard = tenure.Holder
+	at, ok := timeOf(tenure.Holder)
+	if !ok {
+		return
+	}
+	off := n.now().Sub(at)
+	if off.Abs() <= mostApart {
+		off = 0
+	}
+	n.mu.Lock()
+	before := n.apart
+	n.apart = off
+	n.mu.Unlock()
+	switch {
+	case before == 0 && off != 0:
+		n.logger.Error("this node is not ready: its time is not that of the node that leads; set the clocks, and "+
+			"start the one again that was wrong", "ahead", off.Round(time.Second), "most", mostApart)
+	case before != 0 && off == 0:
+		n.logger.Info("this node's time is that of the node that leads again")
+	}
+}
+
+// synchronous returns an error if the node's time is not that of the one that leads, which refuses
+// what this one decides and passes on. n may be nil.
+func (n *node) synchronous() error {
+	if n == nil || n.writer.leads.Load() {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.apart == 0 {
+		return nil
+	}
+	where := "ahead of"
+	if n.apart < 0 {
+		where = "behind"
+	}
+	return fmt.Errorf("this node's clock is %v %s that of the node that leads, which refuses what it decides: want at "+
+		"most %v; ask another node", n.apart.Abs().Round(time.Second), where, mostApart)
 }
 
 // address is the node's own, as [addressOf] returns those of others.
@@ -310,11 +367,11 @@ func (n *node) leader() string {
 	return ""
 }
 
-// A holder of the lease is an address and, each behind a #, the position that the node has reached
-// and what only nodes with the same keys can derive from both: whoever else can write to what keeps
-// the lease must not make nodes pass requests on.
+// A holder of the lease is an address and, each behind a #, the position that the node has reached,
+// its time in seconds, and what only nodes with the same keys can derive from these: whoever else
+// can write to what keeps the lease must not make nodes pass requests on.
 func (n *node) holder() string {
-	text := n.Address + "#" + strconv.FormatUint(n.live.position(), 10)
+	text := n.Address + "#" + strconv.FormatUint(n.live.position(), 10) + "#" + strconv.FormatInt(n.now().Unix(), 10)
 	return text + "#" + n.signer.Derive(holderPurpose+text)
 }
 
@@ -336,6 +393,16 @@ func positionOf(holder string) (uint64, bool) {
 	text, _, _ = strings.Cut(text, "#")
 	position, err := strconv.ParseUint(text, 10, 64)
 	return position, err == nil
+}
+
+// timeOf returns the time of a holder when it kept the lease. One of an earlier version tells none.
+func timeOf(holder string) (time.Time, bool) {
+	fields := strings.Split(holder, "#")
+	if len(fields) != 4 {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(fields[2], 10, 64)
+	return time.Unix(seconds, 0), err == nil
 }
 
 // tail is the reading of the events that other nodes append.

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,5 +56,59 @@ func TestClockAhead(t *testing.T) {
 	}
 	if !strings.Contains(ahead.logs.String(), "as no other node leads") {
 		t.Error(ahead.logs)
+	}
+}
+
+// TestClockApart lets the time of a node that follows differ from that of the one that leads:
+// beyond some difference its decisions would be refused, so it is not ready until the clock is
+// right, or it leads itself.
+func TestClockApart(t *testing.T) {
+	var off atomic.Int64
+	n := 0
+	c := newCluster(t, 2, func(o *Config) {
+		now := o.Now
+		if n++; n == 2 {
+			o.Now = func() time.Time { return now().Add(time.Duration(off.Load())) }
+		}
+	})
+	leader, other := c.look(), c.nodes[1]
+	leader.apply(toy)
+	c.agree()
+	for _, s := range []struct {
+		off  time.Duration
+		says string
+	}{
+		{0, ""},
+		{mostApart - time.Second, ""},
+		{mostApart + 2*time.Second, "32s ahead of that of the node that leads"},
+		{0, ""},
+		{-time.Hour, "1h0m0s behind that of the node that leads"},
+		{time.Second - mostApart, ""},
+		{time.Hour, "1h0m0s ahead of"},
+	} {
+		off.Store(int64(s.off))
+		c.clock.wait(time.Second)
+		c.look()
+		for _, path := range []string{"/readyz", "/readyz/writes"} {
+			status, b := other.do("GET", path, "")
+			if (status == http.StatusOK) != (s.says == "") || !strings.Contains(string(b), s.says) {
+				t.Errorf("%s, %v off: %d %s", path, s.off, status, b)
+			}
+			if status, b := leader.do("GET", path, ""); status != http.StatusOK {
+				t.Errorf("%s of the one that leads: %d %s", path, status, b)
+			}
+		}
+	}
+	d := other.decide("toy", "a")[0]
+	status, b := other.do("POST", "/v1/feedback", feedbackFor(d))
+	if status != http.StatusServiceUnavailable || !strings.Contains(string(b), "ask another node") {
+		t.Errorf("passed on: %d %s", status, b)
+	}
+	c.kill(leader)
+	if c.succeed() != other || !other.ready() {
+		t.Error("it does not lead, or is not ready then")
+	}
+	if s := other.feedback(d); s != "accepted" {
+		t.Errorf("its decision: %q", s)
 	}
 }

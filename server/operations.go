@@ -86,6 +86,9 @@ func (a *operationsAPI) readyz(w http.ResponseWriter, _ *http.Request) error {
 	if err := a.writer.node.stale(); err != nil {
 		return web.Unavailable(err)
 	}
+	if err := a.writer.node.synchronous(); err != nil {
+		return web.Unavailable(err)
+	}
 	return writeOK(w)
 }
 
@@ -101,6 +104,9 @@ func (a *operationsAPI) readyWrites(w http.ResponseWriter, _ *http.Request) erro
 	}
 	if !a.writer.leads.Load() && a.writer.node.leader() == "" {
 		return web.Unavailable(errNoLeader)
+	}
+	if err := a.writer.node.synchronous(); err != nil {
+		return web.Unavailable(err)
 	}
 	return writeOK(w)
 }
