@@ -133,11 +133,11 @@ func (r *result) newCensus(columns int) []columnCensus {
 }
 
 // RefusedColumn is the cause of an error of [Load] or [Stream] about a column that cannot be meant
-// to be read as it was: one of identifiers, of numbers or dates with other values among them, or of
-// numbers that float32 cannot tell apart. What its text says helps, or [Options.IgnoreColumns].
+// to be read as it was: one of identifiers, of numbers or dates with other values among them, of those
+// that may be read in two ways, or of numbers that float32 cannot tell apart. What its text says helps, or [Options.IgnoreColumns].
 type RefusedColumn struct {
 	Column string
-	Kind   FindingKind // IDLike, Mixed or Narrow
+	Kind   FindingKind // IDLike, Mixed, Ambiguous or Narrow
 	Reason string
 }
 
@@ -178,9 +178,9 @@ func (c *columnCensus) check(col *Column) error {
 	switch {
 	case c.dates*2 > c.cells:
 		return bad(Mixed, file, line, "%d of %d values are dates or times of day, but %s is none of the form "+
-			"YYYY-MM-DD, YYYY-MM-DDThh:mm or d.m.yyyy, which are read as such: write all of them so, name the values "+
-			"that mean missing (--missing-values), or say that they are names (--categorical)", c.dates, c.cells,
-			quote([]byte(what)))
+			"YYYY-MM-DD, d.m.yyyy, d/m/yyyy, perhaps with hh:mm, or hh:mm, which are read as such: write all of "+
+			"them so, name the values that mean missing (--missing-values), or say that they are names "+
+			"(--categorical)", c.dates, c.cells, quote([]byte(what)))
 	case c.near*2 > c.cells:
 		return bad(Mixed, file, line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, "+
 			"without signs of currencies or units, name the values that mean missing (--missing-values), or say that "+

@@ -18,13 +18,14 @@ const (
 	Categorical ColumnKind = "categorical" // one feature "column=value" of value 1 per value
 	Date        ColumnKind = "date"        // days, year, months and weekdays
 	Timestamp   ColumnKind = "timestamp"   // those of Date and the hours
+	TimeOfDay   ColumnKind = "time"        // hours since midnight, and the hours
 	Text        ColumnKind = "text"        // words and pairs of words, hashed, of length 1 a row
 	LabelKind   ColumnKind = "label"
 	WeightKind  ColumnKind = "weight"
 	Ignored     ColumnKind = "ignored"
 )
 
-var columnKinds = []ColumnKind{Numeric, Categorical, Date, Timestamp, Text, LabelKind, WeightKind, Ignored}
+var columnKinds = []ColumnKind{Numeric, Categorical, Date, Timestamp, TimeOfDay, Text, LabelKind, WeightKind, Ignored}
 
 // Column says how one column of a CSV file, or the values of one key of JSON lines, are read. It is
 // all that a model file must keep of a column so that later files are read as the first one was.
@@ -39,6 +40,9 @@ type Column struct {
 	Thousands string `json:"thousands,omitempty"`
 	// Percent says that every number of a Numeric column ends in %; its hundredth is the value.
 	Percent bool `json:"percent,omitempty"`
+	// DateOrder says what dates of a Date or Timestamp such as 1/2/2024 are: "dmy" has the day first,
+	// "mdy" the month; "" is for columns without such dates.
+	DateOrder string `json:"date_order,omitempty"`
 	// Center is subtracted in float64 before a value is rounded to float32, which cannot tell two
 	// Unix times of one minute apart. Of a Date or Timestamp it is the Unix time of day 0.
 	Center float64 `json:"center,omitempty"`
@@ -92,6 +96,9 @@ func (c *Column) check() error {
 		return bad("it is %s: only a numeric column has marks or percent", c.Kind)
 	}
 	dated := c.Kind == Date || c.Kind == Timestamp
+	if c.DateOrder != "" && (!dated || !slices.Contains(dateOrders[:], c.DateOrder)) {
+		return bad("order of dates %q: it must be one of %q, and only dates have one", c.DateOrder, dateOrders)
+	}
 	if c.Center != 0 && c.Kind != Numeric && !dated {
 		return bad("it is %s: only numbers and dates have a center", c.Kind)
 	}
@@ -118,18 +125,22 @@ func (c *Column) parts() []string {
 	switch c.Kind {
 	case Numeric:
 		return []string{c.Name}
-	case Date, Timestamp:
+	case Date, Timestamp, TimeOfDay:
 	default:
 		return nil
 	}
 	out := []string{c.Name + "=days", c.Name + "=year"}
-	for m := range 12 {
-		out = append(out, c.Name+"=month:"+strconv.Itoa(m+1))
+	if c.Kind == TimeOfDay {
+		out = []string{c.Name + "=hours"}
+	} else {
+		for m := range 12 {
+			out = append(out, c.Name+"=month:"+strconv.Itoa(m+1))
+		}
+		for _, d := range weekdays {
+			out = append(out, c.Name+"=weekday:"+d)
+		}
 	}
-	for _, d := range weekdays {
-		out = append(out, c.Name+"=weekday:"+d)
-	}
-	if c.Kind == Timestamp {
+	if c.Kind != Date {
 		for h := range 24 {
 			out = append(out, c.Name+"=hour:"+strconv.Itoa(h))
 		}
@@ -137,8 +148,11 @@ func (c *Column) parts() []string {
 	return out
 }
 
-// The positions of the parts of a date in what parts returns.
+// The positions of the parts of a date, and of a time of day, in what parts returns.
 const (
+	clockPart     = 0
+	clockHourPart = 1
+
 	dayPart     = 0
 	yearPart    = 1
 	monthPart   = 2
@@ -151,7 +165,7 @@ func (c *Column) prefix(missing Missing) string {
 	switch c.Kind {
 	case Text:
 		return c.Name + "#"
-	case Categorical, Date, Timestamp:
+	case Categorical, Date, Timestamp, TimeOfDay:
 		return c.Name + "="
 	case Numeric:
 		if missing == MissingIndicator {

@@ -79,26 +79,55 @@ func (p *columnParser) missing(r *result, col *csvColumn, cell []byte) error {
 	return p.one(r)
 }
 
-// date adds the features of a date.
+// date adds the features of a date or a time of day.
 func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
-	m, ok := scanMoment(cell)
+	var m moment
+	var ok bool
+	if col.kind == TimeOfDay {
+		m, ok = scanTime(cell)
+	} else {
+		m, ok = scanMoment(cell, col.order)
+	}
 	switch {
 	case missingNumber(cell, p.opt.MissingValues):
 		return p.missing(r, col, cell)
 	case !ok:
-		return mixed("cell %s is not a date, but the column's first value is one: want YYYY-MM-DD or "+
-			"d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind%s", quote(cell),
-			p.opt.advise("; declare a column of names with --categorical"))
+		return p.notDate(col, cell)
 	}
 	add := func(part int, v float64) { r.addNumber(col.parts[part], v) }
+	hour := int(min(m.second, daySeconds-1)) / 3600
+	if col.kind == TimeOfDay {
+		add(clockPart, m.second/3600)
+		add(clockHourPart+hour, 1)
+		return nil
+	}
 	add(dayPart, (m.unix()-col.center)/daySeconds)
 	add(yearPart, float64(m.year-col.year))
 	add(monthPart+m.month-1, 1)
 	add(weekdayPart+m.weekday(), 1)
 	if col.kind == Timestamp {
-		add(hourPart+int(min(m.second, daySeconds-1))/3600, 1)
+		add(hourPart+hour, 1)
 	}
 	return nil
+}
+
+// notDate is the error of a cell that is not of the form of the column's first values.
+func (p *columnParser) notDate(col *csvColumn, cell []byte) error {
+	what, want := "a date", "YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind"
+	switch {
+	case col.kind == TimeOfDay:
+		what, want = "a time of day", "hh:mm or hh:mm:ss, perhaps with AM or PM behind"
+	case col.order == dayFirst:
+		want = "d/m/yyyy, " + want
+	case col.order == monthFirst:
+		want = "m/d/yyyy, " + want
+	}
+	if col.kind != TimeOfDay && ordersOf(cell) != 0 {
+		return mixed("cell %s is a date, but not of the form of the first ones: want %s%s", quote(cell), want,
+			p.opt.advise("; --date-order says whether the day or the month is first"))
+	}
+	return mixed("cell %s is not %s, but the column's first value is one: want %s%s", quote(cell), what, want,
+		p.opt.advise("; declare a column of names with --categorical"))
 }
 
 // category adds the feature "column=value"; a missing value is "column=".

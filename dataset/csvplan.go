@@ -35,9 +35,10 @@ type csvColumn struct {
 	rare     float64         // of a text: of the other slots
 	notation notation        // numeric
 	center   float64
-	year     int  // of a date: the year of day 0
-	named    bool // categorical because an option says so
-	unseen   bool // ignored because the schema lacks it: its cells are counted
+	order    string // of a date: Column.DateOrder
+	year     int    // of a date: the year of day 0
+	named    bool   // categorical because an option says so
+	unseen   bool   // ignored because the schema lacks it: its cells are counted
 }
 
 // csvPlanner plans files in order. The first file determines the columns unless a schema does.
@@ -185,7 +186,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		return nil, errPlanLater
 	}
 	bad := func(err error) error {
-		return noregret.BadInputf(place(file, line), "%s", err)
+		return noregret.BadInputf(place(file, line), "%w", err)
 	}
 	var plan *csvPlan
 	if p.columns == nil {
@@ -365,14 +366,11 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 	if !settled && p.partial {
 		return false, nil
 	}
-	others, both := decimals(guesses)
-	if both {
-		others = 0
-	}
+	other := othersOf(guesses)
 	for i := range columns {
 		if columns[i].Kind == "" {
 			center := slices.Contains(p.opt.CenterColumns, columns[i].Name)
-			if err := guesses[i].apply(&columns[i], p.opt, others, center); err != nil {
+			if err := guesses[i].apply(&columns[i], p.opt, other, center); err != nil {
 				return true, err
 			}
 		}
@@ -419,7 +417,7 @@ func (p *csvPlanner) planOf(columns []Column) *csvPlan {
 	for _, c := range columns {
 		col := csvColumn{
 			name: c.Name, kind: c.Kind, parts: p.parts[c.Name], prefix: []byte(c.Name + "="), notation: c.notation(),
-			center: c.Center, year: yearOf(c.Center), named: p.named[c.Name],
+			center: c.Center, order: c.DateOrder, year: yearOf(c.Center), named: p.named[c.Name],
 		}
 		if c.Kind == Text {
 			col.prefix, col.weight, col.rare = []byte(c.Name+"#"), p.weights[c.Name], p.rare[c.Name]

@@ -22,11 +22,44 @@ type moment struct {
 	clock            bool    // the time of day is given
 }
 
-// scanMoment reads a whole cell: YYYY-MM-DD, YYYY/MM/DD or d.m.yyyy, and after T or a blank hh:mm,
-// hh:mm:ss or hh:mm:ss.fff, and Z or ±hh:mm (ISO 8601). Without an offset it is taken as UTC. It
-// does not allocate.
-func scanMoment(b []byte) (m moment, ok bool) {
-	if b, ok = m.scanDay(b); !ok || m.month < 1 || m.month > 12 || m.day < 1 || m.day > monthDays(m.year, m.month) {
+// The orders of day and month in dates with / or - between the parts and the year at the end. Where
+// the order is "", these are no dates.
+const (
+	dayFirst   = "dmy"
+	monthFirst = "mdy"
+)
+
+// dateOrders are the orders; an orderSet holds their positions as bits.
+var dateOrders = [...]string{dayFirst, monthFirst}
+
+type orderSet uint8
+
+// ordersOf returns the orders in which a cell is a date.
+func ordersOf(cell []byte) (set orderSet) {
+	for i, order := range dateOrders {
+		if _, ok := scanMoment(cell, order); ok {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// only returns the order of a set that has one, or "".
+func (s orderSet) only() string {
+	for i, order := range dateOrders {
+		if s == 1<<i {
+			return order
+		}
+	}
+	return ""
+}
+
+// scanMoment reads a whole cell: YYYY-MM-DD, YYYY/MM/DD, d.m.yyyy or, in the order, d/m/yyyy or
+// m/d/yyyy, with / or -; after T or a blank a time as scanClock reads it; and Z or ±hh:mm (ISO
+// 8601). Without an offset it is taken as UTC. It does not allocate.
+func scanMoment(b []byte, order string) (m moment, ok bool) {
+	b, ok = m.scanDay(b, order)
+	if !ok || m.month < 1 || m.month > 12 || m.day < 1 || m.day > monthDays(m.year, m.month) {
 		return m, false
 	}
 	if len(b) == 0 {
@@ -42,8 +75,8 @@ func scanMoment(b []byte) (m moment, ok bool) {
 	return m, m.scanOffset(b)
 }
 
-// scanDay reads YYYY-MM-DD, YYYY/MM/DD or d.m.yyyy and returns what follows.
-func (m *moment) scanDay(b []byte) (rest []byte, ok bool) {
+// scanDay reads a day in one of the forms of scanMoment and returns what follows.
+func (m *moment) scanDay(b []byte, order string) (rest []byte, ok bool) {
 	if len(b) >= 10 && (b[4] == '-' || b[4] == '/') && b[7] == b[4] {
 		var oks [3]bool
 		m.year, oks[0] = digits(b[:4])
@@ -51,8 +84,18 @@ func (m *moment) scanDay(b []byte) (rest []byte, ok bool) {
 		m.day, oks[2] = digits(b[8:10])
 		return b[10:], oks == [3]bool{true, true, true}
 	}
-	for _, part := range []*int{&m.day, &m.month} {
-		n := bytes.IndexByte(b, '.')
+	mark := byte('.')
+	first, second := &m.day, &m.month
+	if i := bytes.IndexAny(b, "./-"); i >= 0 && b[i] != mark {
+		if mark = b[i]; order == "" {
+			return b, false
+		}
+		if order == monthFirst {
+			first, second = second, first
+		}
+	}
+	for _, part := range []*int{first, second} {
+		n := bytes.IndexByte(b, mark)
 		if n < 1 || n > 2 {
 			return b, false
 		}
@@ -68,33 +111,50 @@ func (m *moment) scanDay(b []byte) (rest []byte, ok bool) {
 	return b[4:], ok
 }
 
-// scanClock reads hh:mm, hh:mm:ss or hh:mm:ss.fff and returns what follows.
+// scanTime reads a whole cell that is a time of day.
+func scanTime(b []byte) (m moment, ok bool) {
+	rest, ok := m.scanClock(b)
+	return m, ok && len(rest) == 0
+}
+
+// scanClock reads h:mm, hh:mm, with :ss or :ss.fff, and AM or PM in any case of letters, perhaps
+// after a blank, and returns what follows.
 func (m *moment) scanClock(b []byte) (rest []byte, ok bool) {
-	if len(b) < 5 || b[2] != ':' {
+	n := bytes.IndexByte(b, ':')
+	if n < 1 || n > 2 || len(b) < n+3 {
 		return b, false
 	}
-	hour, ok1 := digits(b[:2])
-	minute, ok2 := digits(b[3:5])
+	hour, ok1 := digits(b[:n])
+	minute, ok2 := digits(b[n+1 : n+3])
 	if !ok1 || !ok2 || hour > 23 || minute > 59 {
 		return b, false
 	}
-	m.second = float64(hour*3600 + minute*60)
-	if b = b[5:]; len(b) == 0 || b[0] != ':' {
-		return b, true
+	second := 0.0
+	if b = b[n+3:]; len(b) > 0 && b[0] == ':' {
+		if len(b) < 3 || b[1]-'0' > 9 {
+			return b, false
+		}
+		n := 1
+		for n < len(b) && (b[n]-'0' <= 9 || n == 3 && b[n] == '.') {
+			n++
+		}
+		if second, ok = number(b[1:n]); !ok || second >= 61 || n < 3 || n > 3 && b[3] != '.' {
+			return b, false
+		}
+		b = b[n:]
 	}
-	if len(b) < 3 || b[1]-'0' > 9 {
-		return b, false
+	half := bytes.TrimPrefix(b, []byte(" "))
+	if len(half) >= 2 && half[1]|0x20 == 'm' && (half[0]|0x20 == 'a' || half[0]|0x20 == 'p') {
+		if hour < 1 || hour > 12 {
+			return b, false
+		}
+		if hour %= 12; half[0]|0x20 == 'p' {
+			hour += 12
+		}
+		b = half[2:]
 	}
-	n := 1
-	for n < len(b) && (b[n]-'0' <= 9 || n == 3 && b[n] == '.') {
-		n++
-	}
-	second, ok := number(b[1:n])
-	if !ok || second >= 61 || n < 3 || n > 3 && b[3] != '.' {
-		return b, false
-	}
-	m.second += second
-	return b[n:], true
+	m.second = float64(hour*3600+minute*60) + second
+	return b, true
 }
 
 // scanOffset reads the rest of a cell: nothing, Z or ±hh:mm.

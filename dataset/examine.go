@@ -22,6 +22,7 @@ const (
 	Leaking   FindingKind = "leaking"    // tells the label of nearly every row alone
 	Duplicate FindingKind = "duplicate"  // equal to another one in every row
 	Mixed     FindingKind = "mixed"      // numbers or dates with other values among them
+	Ambiguous FindingKind = "ambiguous"  // numbers or dates that may be read in two ways
 	Narrow    FindingKind = "narrow"     // numbers that float32 cannot tell apart
 	Shift     FindingKind = "shift"      // distributed otherwise in the test data
 	NewValues FindingKind = "new-values" // the test data have values that training lacks

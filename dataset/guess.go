@@ -23,6 +23,7 @@ type guess struct {
 	set     notationSet // Numeric: the notations of all numbers so far
 	cell    string      // the first value
 	marked  string      // the first number with a point or a comma
+	orders  orderSet    // Date, Timestamp: the orders in which all dates so far are some
 	settled bool        // further values cannot change the result
 	values  int         // Categorical: values, and the words in them
 	words   int
@@ -35,8 +36,15 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	if g.settled || missingNumber(cell, opt.MissingValues) {
 		return
 	}
-	if g.kind == Categorical {
+	switch g.kind {
+	case Categorical:
 		g.sentence(cell)
+		return
+	case Date, Timestamp:
+		orders := g.orders & ordersOf(cell)
+		if g.settled = orders == 0 || orders.only() != ""; orders != 0 {
+			g.orders = orders // else the parser will report the cell
+		}
 		return
 	}
 	set := notationsOf(cell)
@@ -52,7 +60,8 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		return
 	}
 	g.cell = string(cell)
-	moment, dated := scanMoment(cell)
+	moment, dated := scanMoment(cell, "")
+	_, timed := scanTime(cell)
 	switch {
 	case set != 0:
 		g.kind, g.set = Numeric, set
@@ -63,6 +72,14 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		g.kind, g.settled = Timestamp, true
 	case dated:
 		g.kind, g.settled = Date, true
+	case timed:
+		g.kind, g.settled = TimeOfDay, true
+	case ordersOf(cell) != 0:
+		g.kind, g.orders = Date, ordersOf(cell)
+		if bytes.IndexByte(cell, ':') >= 0 {
+			g.kind = Timestamp
+		}
+		g.settled = opt.DateOrder != "" || g.orders.only() != ""
 	default:
 		g.kind, g.settled = Categorical, bytes.IndexByte(cell, ' ') < 0
 		g.sentence(cell)
@@ -112,22 +129,73 @@ func decimals(guesses []guess) (mark byte, both bool) {
 	return mark, both
 }
 
+// orderOf returns the order that dates of the guesses must have, "" if none must or they differ.
+func orderOf(guesses []guess) (order string) {
+	for _, g := range guesses {
+		if must := g.orders.only(); must != "" && order != "" && must != order {
+			return ""
+		} else if must != "" {
+			order = must
+		}
+	}
+	return order
+}
+
+// others is what the other columns of a file say where a column is silent.
+type others struct {
+	decimal byte   // the mark, or 0
+	order   string // of dates, or ""
+}
+
+// othersOf returns what columns say to others.
+func othersOf(guesses []guess) others {
+	mark, both := decimals(guesses)
+	if both {
+		mark = 0
+	}
+	return others{mark, orderOf(guesses)}
+}
+
+// order chooses the order of day and month of a column of dates: that of opt.DateOrder, or the only
+// possible one, or that of the other columns.
+func (g *guess) order(opt *Options, other string) (string, error) {
+	if g.orders == 0 {
+		return "", nil
+	}
+	order := g.orders.only()
+	switch {
+	case opt.DateOrder != "":
+		if _, ok := scanMoment([]byte(g.cell), opt.DateOrder); !ok {
+			return "", mixed("cell %s is no date in the order %q (--date-order)", quote([]byte(g.cell)), opt.DateOrder)
+		}
+		return opt.DateOrder, nil
+	case order == "" && other == "":
+		return "", &RefusedColumn{Kind: Ambiguous, Reason: fmt.Sprintf("cell %s and those after it may have the day "+
+			"first or the month: say which (--date-order %s or --date-order %s)", quote([]byte(g.cell)), dayFirst,
+			monthFirst)}
+	case order == "":
+		return other, nil
+	}
+	return order, nil
+}
+
 // notation chooses among the notations of a numeric column. The decimal mark is that of
 // opt.Decimal, or the only possible one, or that of the other columns, else the point.
-func (g *guess) notation(opt *Options, others byte) (notation, error) {
+func (g *guess) notation(opt *Options, other byte) (notation, error) {
 	set := g.set
 	switch point, comma := set.free('.'), set.free(','); {
 	case opt.Decimal != "":
 		if set = set.with(opt.Decimal[0]); set == 0 {
-			return notation{}, fmt.Errorf("cell %s is not a number with the decimal mark %q (--decimal)",
+			return notation{}, mixed("cell %s is not a number with the decimal mark %q (--decimal)",
 				quote([]byte(g.cell)), opt.Decimal)
 		}
 	case set.with('.') == 0 || set.with(',') == 0:
-	case point && !comma && others == ',', comma && !point && others == 0:
-		return notation{}, fmt.Errorf("the mark in %s may be the decimal one or that of thousands: say which mark "+
-			"is the decimal one (--decimal . or --decimal ,)", quote([]byte(g.marked)))
-	case others != 0:
-		set = set.with(others)
+	case point && !comma && other == ',', comma && !point && other == 0:
+		return notation{}, &RefusedColumn{Kind: Ambiguous, Reason: fmt.Sprintf("the mark in %s may be the decimal one "+
+			"or that of thousands: say which mark is the decimal one (--decimal . or --decimal ,)",
+			quote([]byte(g.marked)))}
+	case other != 0:
+		set = set.with(other)
 	default:
 		set = set.with('.')
 	}
@@ -144,7 +212,7 @@ func (g *guess) notation(opt *Options, others byte) (notation, error) {
 }
 
 // apply sets kind and reading of a column. A column without a value is numeric.
-func (g *guess) apply(c *Column, opt *Options, others byte, center bool) error {
+func (g *guess) apply(c *Column, opt *Options, other others, center bool) error {
 	if c.Kind = g.kind; c.Kind == "" {
 		c.Kind = Numeric
 	}
@@ -153,16 +221,21 @@ func (g *guess) apply(c *Column, opt *Options, others byte, center bool) error {
 	}
 	switch g.kind {
 	case Date, Timestamp:
-		m, _ := scanMoment([]byte(g.cell))
+		order, err := g.order(opt, other.order)
+		if err != nil {
+			return inColumn(c.Name, err)
+		}
+		c.DateOrder = order
+		m, _ := scanMoment([]byte(g.cell), order)
 		c.Center = math.Floor(m.unix()/daySeconds) * daySeconds
 		return nil
 	case Numeric:
 	default:
 		return nil
 	}
-	n, err := g.notation(opt, others)
+	n, err := g.notation(opt, other.decimal)
 	if err != nil {
-		return fmt.Errorf("column %q: %w", c.Name, err)
+		return inColumn(c.Name, err)
 	}
 	c.setNotation(n)
 	v, ok := n.number([]byte(g.cell), nil)

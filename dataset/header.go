@@ -97,8 +97,7 @@ func isNumber(cell string) bool {
 	return ok
 }
 
-// looksLikeValue reports whether a cell is a number in some notation or a date, and so no name.
+// looksLikeValue reports whether a cell is a number in some notation, a date or a time of day, and so no name.
 func looksLikeValue(cell string) bool {
-	_, dated := scanMoment([]byte(cell))
-	return dated || isNumber(cell) || notationsOf([]byte(cell)) != 0
+	return isNumber(cell) || looksDated([]byte(cell)) || notationsOf([]byte(cell)) != 0
 }

@@ -113,10 +113,7 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 			all = append(all, g.guess)
 		}
 	}
-	others, both := decimals(all)
-	if both {
-		others = 0
-	}
+	other := othersOf(all)
 	columns := []Column{}
 	p.named = map[string]bool{}
 	for _, key := range p.opt.Categorical {
@@ -134,7 +131,7 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 		}
 		c := Column{Name: g.key}
 		center := slices.Contains(p.opt.CenterColumns, g.key)
-		if err := g.guess.apply(&c, p.opt, others, center); err != nil {
+		if err := g.guess.apply(&c, p.opt, other, center); err != nil {
 			return noregret.BadInputf(file, "%w", err)
 		}
 		if g.guess.kind != "" && g.guess.kind != Categorical && (!g.number || c.Center != 0) {

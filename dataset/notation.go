@@ -217,18 +217,24 @@ func nearNumber(cell []byte) bool {
 	return false
 }
 
-// nearDate reports whether a cell is a date or a time of day in some form: YYYY-MM-DD, d.m.yyyy,
-// d/m/yyyy, d-m-yyyy, with two digits of the year too, each perhaps with a time after a blank; h:mm
-// or h:mm:ss, perhaps with AM or PM.
+// nearDate reports whether a cell is a date or a time of day in some form: those of scanMoment in
+// any order, these with two digits of the year too, or a time of day.
 func nearDate(cell []byte) bool {
-	if _, dated := scanMoment(cell); dated {
+	if looksDated(cell) {
 		return true
 	}
 	date, clock, both := bytes.Cut(cell, []byte(" "))
 	if !both {
-		return nearDay(cell) || nearClock(cell)
+		return nearDay(cell)
 	}
-	return nearDay(date) && nearClock(clock) || nearClock(cell)
+	_, timed := scanTime(clock)
+	return timed && nearDay(date)
+}
+
+// looksDated reports whether a cell is a date or a time of day as columns may have them.
+func looksDated(cell []byte) bool {
+	_, timed := scanTime(cell)
+	return timed || ordersOf(cell) != 0
 }
 
 // nearDay reports whether b is three numbers with the same one of . / - between them, of which one
@@ -255,21 +261,6 @@ func nearDay(b []byte) bool {
 		return false
 	}
 	return min(n[0], n[1]) >= 1 && min(n[0], n[1]) <= 12 && max(n[0], n[1]) <= 31
-}
-
-// nearClock reports whether b is a time of day.
-func nearClock(b []byte) bool {
-	for _, half := range []string{"AM", "PM", "am", "pm"} {
-		if rest, ok := bytes.CutSuffix(b, []byte(half)); ok {
-			b, _ = cutBlank(rest)
-		}
-	}
-	if len(b) > 1 && b[1] == ':' {
-		b = append([]byte{'0'}, b...)
-	}
-	var m moment
-	rest, ok := m.scanClock(b)
-	return ok && len(rest) == 0
 }
 
 // missingMarks are the cells that are missing numbers besides those of isMissing.

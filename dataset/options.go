@@ -117,6 +117,9 @@ type Options struct {
 	MissingValues []string // cells that are missing besides the usual ones; default the schema's
 	// decimal mark, "." or ","; "": found in the first rows. A schema has its own
 	Decimal string
+	// order of day and month in dates such as 1/2/2024, "dmy" or "mdy"; "": found in the first rows. A
+	// schema has its own
+	DateOrder string
 	// names of numeric columns whose first value is subtracted, see Column.Center
 	CenterColumns []string
 
@@ -236,6 +239,7 @@ func (opt Options) withDefaults() (Options, error) {
 		oneOf("header rule", opt.Header, HeaderAuto, HeaderYes, HeaderNo),
 		oneOf("delimiter", opt.Delimiter, "", ",", ";", "\t"),
 		oneOf("decimal mark", opt.Decimal, "", ".", ","),
+		oneOf("order of dates", opt.DateOrder, "", dayFirst, monthFirst),
 		oneOf("digest", opt.Digest, SHA256, XXH64, NoDigest),
 	} {
 		if err != nil {

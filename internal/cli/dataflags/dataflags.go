@@ -28,7 +28,7 @@ type Flags struct {
 	Label, weight, LabelKey, weightKey, Positive             string
 	Categorical, ignore, missingValues, center, text         []string
 	digest                                                   string // "none" to leave it out
-	decimal                                                  string
+	decimal, dateOrder                                       string
 	Bits, Workers, maxDim                                    int
 	maxBad                                                   int64
 	CachePath, tempDir                                       string
@@ -43,8 +43,8 @@ type Flags struct {
 func New() *Flags {
 	return &Flags{
 		Format: string(dataset.Auto), Base: string(dataset.BaseAuto), Header: string(dataset.HeaderAuto), quotes: "yes",
-		decimal: "auto",
-		maxDim:  dataset.DefaultMaxDim, Unseen: string(dataset.UnseenError),
+		decimal: "auto", dateOrder: "auto",
+		maxDim: dataset.DefaultMaxDim, Unseen: string(dataset.UnseenError),
 	}
 }
 
@@ -72,6 +72,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 			"and weighed by tf-idf; sentences are found without it")
 	s.Var(command.NewChoice(&f.decimal, "auto", ".", ","), "decimal",
 		"decimal mark of the numbers of CSV; auto finds it, and marks of thousands and percent, in the first rows")
+	s.Var(command.NewChoice(&f.dateOrder, "auto", "dmy", "mdy"), "date-order",
+		"order of day and month in dates such as 1/2/2024; auto finds it in the first rows")
 	s.StringSliceVar(&f.missingValues, "missing-values", f.missingValues,
 		"CSV, JSON lines: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, -, --, ., #N/A, \\N")
 	s.StringSliceVar(&f.center, "center", f.center,
@@ -162,12 +164,15 @@ func (f *Flags) Options(ctx context.Context, a *command.App, schema *dataset.Sch
 	if delimiter == "tab" || delimiter == `\t` {
 		delimiter = "\t"
 	}
-	decimal := f.decimal
-	if decimal == "auto" {
-		decimal = ""
+	found := func(choice string) string {
+		if choice == "auto" {
+			return ""
+		}
+		return choice
 	}
 	return dataset.Options{
-		Decimal: decimal, MissingValues: f.missingValues, CenterColumns: f.center, TextColumns: f.text,
+		Decimal: found(f.decimal), DateOrder: found(f.dateOrder),
+		MissingValues: f.missingValues, CenterColumns: f.center, TextColumns: f.text,
 		Format: dataset.Format(f.Format), Base: dataset.IndexBase(f.Base), Bits: f.Bits, MaxDim: f.maxDim,
 		MaxBadLines: f.maxBad,
 		Unseen:      dataset.Unseen(f.Unseen), Schema: schema, Like: f.Like, Delimiter: delimiter,
@@ -402,7 +407,15 @@ func reading(c dataset.Column) string {
 	if c.Percent {
 		how = append(how, "percent")
 	}
+	switch c.DateOrder {
+	case "dmy":
+		how = append(how, "in dates such as 1/2/2024 the day is first (--date-order says otherwise)")
+	case "mdy":
+		how = append(how, "in dates such as 1/2/2024 the month is first (--date-order says otherwise)")
+	}
 	switch {
+	case c.Kind == dataset.TimeOfDay:
+		how = append(how, "times of day become hours (--categorical reads them as names)")
 	case c.Kind == dataset.Date || c.Kind == dataset.Timestamp:
 		how = append(how, "dates become days, year, month and weekday (--categorical reads them as names)")
 	case c.Kind == dataset.Text:

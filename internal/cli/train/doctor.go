@@ -20,17 +20,18 @@ const doctorLong = `Look for what is wrong with data before a classifier is trai
 ` + dataflags.Help + `
 
 The findings are: id-like (a new name in nearly every row, a new whole number in every row, or one
-that follows the order of the rows), mixed (numbers or dates with other values among them), narrow
-(numbers that float32 cannot tell apart), constant (the same value in every row), leaking (the
-column alone tells the label of nearly every row, as what is known only afterwards does, or the
-order of its numbers alone tells two labels apart, AUC .99 or more), duplicate (equal to another
-column in every row) and one-label (all rows have the same label, or none). With --test they are
-also: shift (distributed otherwise in the test data: .1 apart or more and at the level .001 for all
-columns together, shares of the labels at the level .001) and new-values (values that training
-lacks). The first 4,096 features are looked at. Standard error says what was not looked for, and
-why: leaking columns need 20 rows a value, or a bin of values, and 10 rows of other labels than the
-most frequent. A column that "train" refuses is a finding here, is left out, and is not in the
-output's columns; from standard input, which cannot be read again, it is an error as there.
+that follows the order of the rows), mixed (numbers or dates with other values among them),
+ambiguous (numbers or dates that may be read in two ways), narrow (numbers that float32 cannot tell
+apart), constant (the same value in every row), leaking (the column alone tells the label of nearly
+every row, as what is known only afterwards does, or the order of its numbers alone tells two labels
+apart, AUC .99 or more), duplicate (equal to another column in every row) and one-label (all rows
+have the same label, or none). With --test they are also: shift (distributed otherwise in the test
+data: .1 apart or more and at the level .001 for all columns together, shares of the labels at the
+level .001) and new-values (values that training lacks). The first 4,096 features are looked at.
+Standard error says what was not looked for, and why: leaking columns need 20 rows a value, or a bin
+of values, and 10 rows of other labels than the most frequent. A column that "train" refuses is a
+finding here, is left out, and is not in the output's columns; from standard input, which cannot be
+read again, it is an error as there.
 
 The exit status is 0 without a finding and 3 with one. With --json the output is {data, test, rows,
 features, healthy, columns, findings, skipped}: each of columns says how one is read, as in the
