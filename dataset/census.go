@@ -133,8 +133,9 @@ func (r *result) newCensus(columns int) []columnCensus {
 }
 
 // RefusedColumn is the cause of an error of [Load] or [Stream] about a column that cannot be meant
-// to be read as it was: one of identifiers, of numbers or dates with other values among them, of those
-// that may be read in two ways, or of numbers that float32 cannot tell apart. What its text says helps, or [Options.IgnoreColumns].
+// to be read as it was: one of identifiers, of numbers or dates with other values among them, of
+// those that may be read in two ways, or of numbers that float32 cannot tell apart. What its text
+// says helps, or [Options.IgnoreColumns].
 type RefusedColumn struct {
 	Column string
 	Kind   FindingKind // IDLike, Mixed, Ambiguous or Narrow

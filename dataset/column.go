@@ -40,8 +40,8 @@ type Column struct {
 	Thousands string `json:"thousands,omitempty"`
 	// Percent says that every number of a Numeric column ends in %; its hundredth is the value.
 	Percent bool `json:"percent,omitempty"`
-	// DateOrder says what dates of a Date or Timestamp such as 1/2/2024 are: "dmy" has the day first,
-	// "mdy" the month; "" is for columns without such dates.
+	// DateOrder says what dates of a Date or Timestamp such as 1/2/2024 are: "dmy" has the day
+	// first, "mdy" the month; "" is for columns without such dates.
 	DateOrder string `json:"date_order,omitempty"`
 	// Center is subtracted in float64 before a value is rounded to float32, which cannot tell two
 	// Unix times of one minute apart. Of a Date or Timestamp it is the Unix time of day 0.

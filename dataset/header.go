@@ -97,7 +97,8 @@ func isNumber(cell string) bool {
 	return ok
 }
 
-// looksLikeValue reports whether a cell is a number in some notation, a date or a time of day, and so no name.
+// looksLikeValue reports whether a cell is a number in some notation, a date or a time of day, and
+// so no name.
 func looksLikeValue(cell string) bool {
 	return isNumber(cell) || looksDated([]byte(cell)) || notationsOf([]byte(cell)) != 0
 }

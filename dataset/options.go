@@ -117,8 +117,8 @@ type Options struct {
 	MissingValues []string // cells that are missing besides the usual ones; default the schema's
 	// decimal mark, "." or ","; "": found in the first rows. A schema has its own
 	Decimal string
-	// order of day and month in dates such as 1/2/2024, "dmy" or "mdy"; "": found in the first rows. A
-	// schema has its own
+	// order of day and month in dates such as 1/2/2024, "dmy" or "mdy"; "": found in the first
+	// rows. A schema has its own
 	DateOrder string
 	// names of numeric columns whose first value is subtracted, see Column.Center
 	CenterColumns []string
