@@ -5,22 +5,15 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog/internal/appendqueue"
 )
 
 // request is a call of Append in progress.
-type request struct {
-	events []Event
-	size   int
-	at     uint64        // the position that the first event must get, 0 for any
-	done   chan struct{} // closed when first and err are set
-	first  uint64
-	err    error
-}
+type request = appendqueue.Request[Event]
 
 // Append implements [Appender]. Calls that wait together share one flush of the disk.
 func (s *Store) Append(ctx context.Context, events ...Event) (first, last uint64, err error) {
@@ -46,78 +39,13 @@ func (s *Store) append(ctx context.Context, at uint64, events []Event) (first ui
 	if err != nil {
 		return 0, err
 	}
-	r := &request{events: events, size: size, at: at, done: make(chan struct{})}
-	if err := s.enqueue(ctx, r); err != nil {
-		return 0, err
-	}
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		if s.takeBack(r) {
-			return 0, notAppended(ctx)
-		}
-		<-r.done
-	}
-	return r.first, r.err
+	return s.queue.Append(ctx, at, events, size)
 }
 
-func notAppended(ctx context.Context) error {
-	return noregret.Errorf(noregret.Internal, "append", "nothing was appended: %w", context.Cause(ctx))
-}
-
-// enqueue waits for capacity and adds r to the end of the queue.
-func (s *Store) enqueue(ctx context.Context, r *request) error {
-	for {
-		if ctx.Err() != nil {
-			return notAppended(ctx)
-		}
-		s.mu.Lock()
-		if err := s.writable(); err != nil {
-			s.mu.Unlock()
-			return err
-		}
-		if s.queued+r.size <= s.opts.QueueBytes {
-			s.queue = append(s.queue, r)
-			s.queued += r.size
-			s.work.Signal()
-			s.mu.Unlock()
-			return nil
-		}
-		capacity := s.capacity
-		s.mu.Unlock()
-		select {
-		case <-capacity:
-		case <-s.closed:
-		case <-s.failed:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// takeBack removes r from the queue unless the committer has already taken it.
-func (s *Store) takeBack(r *request) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.Index(s.queue, r)
-	if i < 0 {
-		return false
-	}
-	s.queue = slices.Delete(s.queue, i, i+1)
-	s.release(r.size)
-	return true
-}
-
-// release returns capacity of the queue. The caller holds s.mu.
-func (s *Store) release(size int) {
-	s.queued -= size
-	close(s.capacity)
-	s.capacity = make(chan struct{})
-}
-
-// commit is the committer: it writes one group after the other until the log is closed or fails.
+// commit is the committer: it writes one group after the other until the log is closed.
 func (s *Store) commit() {
 	for {
-		group, size := s.takeGroup()
+		group := s.queue.Take(s.opts.GroupBytes, s.opts.GroupEvents)
 		if group == nil {
 			return
 		}
@@ -130,56 +58,16 @@ func (s *Store) commit() {
 		if err != nil {
 			s.fail(err)
 			err = s.failure()
-		}
-		s.mu.Lock()
-		s.release(size)
-		s.mu.Unlock()
-		for _, r := range group {
-			if err != nil {
-				r.err = err
+			for _, r := range group {
+				r.Err = err
 			}
-			close(r.done)
 		}
+		s.queue.Done(group)
 		// Let the callers that just got their answers append again. Otherwise callers that append
 		// in a loop divide into two halves that wait for each other, and each flush carries only
 		// half of the events that it could.
 		runtime.Gosched()
 	}
-}
-
-// takeGroup waits for requests and takes as many as fit into a group, or nil at the end. If the log
-// has failed, it ends all waiting requests.
-func (s *Store) takeGroup() (group []*request, size int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.queue) == 0 && !s.closing && s.cause == nil {
-		s.work.Wait()
-	}
-	if s.cause != nil {
-		for _, r := range s.queue {
-			r.err = s.failureLocked()
-			close(r.done)
-			s.release(r.size)
-		}
-		s.queue = nil
-		return nil, 0
-	}
-	n, count := 0, 0
-	for _, r := range s.queue {
-		if n > 0 && r.at > 0 {
-			break // it is compared with the log before the group is written
-		}
-		if n > 0 && (size+r.size > s.opts.GroupBytes || count+len(r.events) > s.opts.GroupEvents) {
-			break
-		}
-		n, size, count = n+1, size+r.size, count+len(r.events)
-	}
-	if n == 0 {
-		return nil, 0
-	}
-	group = slices.Clone(s.queue[:n])
-	s.queue = slices.Delete(s.queue, 0, n)
-	return group, size
 }
 
 // fence returns the part of a group that is to be written. The first request may lack: it is for a
@@ -189,15 +77,15 @@ func (s *Store) fence(group []*request) []*request {
 	s.mu.Lock()
 	next := s.last.position + 1
 	s.mu.Unlock()
-	if r.at == 0 || r.at == next {
+	if r.At == 0 || r.At == next {
 		return group
 	}
-	held, err := s.holds(r.at, r.events)
+	held, err := s.holds(r.At, r.Events)
 	if err == nil && !held {
-		err = noregret.Errorf(noregret.Internal, s.dir, "%w: %d was expected, the next one is %d", ErrFenced, r.at,
+		err = noregret.Errorf(noregret.Internal, s.dir, "%w: %d was expected, the next one is %d", ErrFenced, r.At,
 			next)
 	}
-	r.first, r.err = r.at, err
+	r.First, r.Err = r.At, err
 	return group[1:]
 }
 
@@ -249,8 +137,8 @@ func (s *Store) writeGroup(group []*request) error {
 	b := s.db.NewBatch()
 	count := uint64(0)
 	for _, r := range group {
-		r.first = last.position + 1
-		for _, e := range r.events {
+		r.First = last.position + 1
+		for _, e := range r.Events {
 			last.position++
 			op := b.SetDeferred(9, recordSize(e))
 			copy(op.Key, eventKey(last.position))

@@ -28,6 +28,7 @@ func OpenReadOnly(fs FS, dir string, o Options) (*Store, error) {
 	}
 	s := newStore(fs, dir, o)
 	s.readOnly, s.fs.readOnly = true, true
+	s.queue.Stop(s.writable())
 	if err := s.openToRead(); err != nil {
 		s.fail(err)
 		_ = s.fs.abandon() // the first error is the one to return

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/eventlog/internal/appendqueue"
 )
 
 // Store is the [Log] on one disk: pebble behind a file system that stops at the first failure. Open
@@ -38,16 +39,15 @@ type Store struct {
 	snapMu   sync.Mutex   // held while snapshots change
 	wait     sync.WaitGroup
 
+	// queue has the appends that wait. It is stopped and closed with mu held, as cause and closing
+	// are set.
+	queue  *appendqueue.Queue[Event]
 	failed chan struct{} // closed when cause is set
 
 	mu        sync.Mutex
-	work      *sync.Cond // the committer waits here
 	cause     error
 	closing   bool
 	closed    chan struct{} // closed when closing is set
-	queue     []*request
-	queued    int           // bytes in queue and in the group being written
-	capacity  chan struct{} // closed and replaced when queued shrinks
 	grown     chan struct{} // closed and replaced when last grows
 	base      mark
 	last      mark
@@ -101,11 +101,9 @@ func Create(fs FS, dir string, after uint64, o Options) (*Store, error) {
 
 func newStore(fs FS, dir string, o Options) *Store {
 	s := &Store{
-		dir: dir, opts: o,
-		failed: make(chan struct{}), closed: make(chan struct{}), capacity: make(chan struct{}),
-		grown: make(chan struct{}),
+		dir: dir, opts: o, queue: appendqueue.New[Event](o.QueueBytes),
+		failed: make(chan struct{}), closed: make(chan struct{}), grown: make(chan struct{}),
 	}
-	s.work = sync.NewCond(&s.mu)
 	s.fs = newFailStop(disk(fs), s.fail)
 	return s
 }
@@ -378,7 +376,7 @@ func (s *Store) fail(err error) {
 	if first {
 		s.cause = err
 		close(s.failed)
-		s.work.Broadcast()
+		s.queue.Stop(s.failureLocked())
 	}
 	s.mu.Unlock()
 	if first {
@@ -441,7 +439,7 @@ func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.stats
-	out.First, out.Last, out.QueueBytes = s.base.position+1, s.last.position, int64(s.queued)
+	out.First, out.Last, out.QueueBytes = s.base.position+1, s.last.position, int64(s.queue.Bytes())
 	out.Largest = s.opts.MaxEventBytes
 	if n := len(s.snapshots); n > 0 {
 		out.Snapshot = s.snapshots[n-1]
@@ -462,7 +460,7 @@ func (s *Store) Close() error {
 	}
 	s.closing = true
 	close(s.closed)
-	s.work.Broadcast()
+	s.queue.Close(s.usable())
 	s.mu.Unlock()
 	s.wait.Wait()
 	s.commitMu.Lock() // wait for a running Compact

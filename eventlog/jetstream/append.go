@@ -4,50 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/eventlog/internal/appendqueue"
 )
 
 // request is a call of Append in progress.
-type request struct {
-	events []eventlog.Event
-	size   int
-	at     uint64        // the position that the first event must get, 0 for any
-	done   chan struct{} // closed when first and err are set
-	first  uint64
-	err    error
-}
-
-// queue has the requests that wait. The log's mutex guards it.
-type queue struct {
-	waiting  []*request
-	bytes    int
-	work     chan struct{} // has an item when the writer should look
-	capacity chan struct{} // closed when there is more room
-	drained  chan struct{} // closed when the writer has ended
-}
-
-func newQueue() queue {
-	return queue{work: make(chan struct{}, 1), capacity: make(chan struct{}), drained: make(chan struct{})}
-}
-
-// signal lets the writer look.
-func (q *queue) signal() {
-	select {
-	case q.work <- struct{}{}:
-	default:
-	}
-}
-
-// release returns room of the queue.
-func (q *queue) release(size int) {
-	q.bytes -= size
-	close(q.capacity)
-	q.capacity = make(chan struct{})
-}
+type request = appendqueue.Request[eventlog.Event]
 
 // Append implements [eventlog.Appender]. Calls that wait together share one message.
 func (l *Log) Append(ctx context.Context, events ...eventlog.Event) (first, last uint64, err error) {
@@ -76,121 +41,32 @@ func (l *Log) append(ctx context.Context, at uint64, events []eventlog.Event) (u
 		return 0, l.errorf(noregret.Usage, "the %d events have %d bytes: at most %d fit into a message; "+
 			"max_payload of the servers bounds it", len(events), size, l.largest)
 	}
-	r := &request{events: events, size: size, at: at, done: make(chan struct{})}
-	if err := l.enqueue(ctx, r); err != nil {
-		return 0, err
-	}
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		if l.takeBack(r) {
-			return 0, notAppended(ctx)
-		}
-		<-r.done
-	}
-	return r.first, r.err
-}
-
-func notAppended(ctx context.Context) error {
-	return noregret.Errorf(noregret.Internal, "append", "nothing was appended: %w", context.Cause(ctx))
-}
-
-// enqueue waits for room in the queue and adds a request to its end.
-func (l *Log) enqueue(ctx context.Context, r *request) error {
-	for {
-		if ctx.Err() != nil {
-			return notAppended(ctx)
-		}
-		l.mu.Lock()
-		if err := l.writable(); err != nil {
-			l.mu.Unlock()
-			return err
-		}
-		if l.queue.bytes+r.size <= l.events.QueueBytes {
-			l.queue.waiting = append(l.queue.waiting, r)
-			l.queue.bytes += r.size
-			l.queue.signal()
-			l.mu.Unlock()
-			return nil
-		}
-		capacity, changed := l.queue.capacity, l.changed
-		l.mu.Unlock()
-		select {
-		case <-capacity:
-		case <-changed: // perhaps a failure
-		case <-ctx.Done():
-		}
-	}
-}
-
-// takeBack removes a request from the queue unless the writer has taken it.
-func (l *Log) takeBack(r *request) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := slices.Index(l.queue.waiting, r)
-	if i < 0 {
-		return false
-	}
-	l.queue.waiting = slices.Delete(l.queue.waiting, i, i+1)
-	l.queue.release(r.size)
-	return true
+	return l.queue.Append(ctx, at, events, size)
 }
 
 // write is the writer: it stores one group after the other until the log is closed. One message is
 // in flight, never more: of two, the second could be stored behind a foreign message that has taken
 // the first one's place.
 func (l *Log) write() {
-	defer close(l.queue.drained)
-	for range l.queue.work {
-		for {
-			group, closing := l.take()
-			if len(group) == 0 {
-				if closing {
-					return
-				}
-				break
-			}
-			l.writeMu.Lock()
-			err := l.storeGroup(group)
-			if err != nil {
-				err = l.fail(err)
-			}
-			l.writeMu.Unlock()
-			for _, r := range group {
-				if err != nil && r.first == 0 && r.err == nil {
-					r.err = err
-				}
-				close(r.done)
+	defer close(l.drained)
+	for {
+		group := l.queue.Take(l.largest, l.events.GroupEvents)
+		if group == nil {
+			return
+		}
+		l.writeMu.Lock()
+		err := l.storeGroup(group)
+		if err != nil {
+			err = l.fail(err)
+		}
+		l.writeMu.Unlock()
+		for _, r := range group {
+			if err != nil && r.First == 0 && r.Err == nil {
+				r.Err = err
 			}
 		}
+		l.queue.Done(group)
 	}
-}
-
-// take takes as many requests as fit into a group. If the log has failed, it ends all of them.
-func (l *Log) take() (group []*request, closing bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cause != nil || l.closed {
-		for _, r := range l.queue.waiting {
-			r.err = l.usable()
-			l.queue.bytes -= r.size
-			close(r.done)
-		}
-		l.queue.waiting = nil
-		l.queue.release(0)
-		return nil, l.closing
-	}
-	size, count := 0, 0
-	for _, r := range l.queue.waiting {
-		if n := len(group); n > 0 && (r.at > 0 || size+r.size > l.largest ||
-			count+len(r.events) > l.events.GroupEvents) {
-			break
-		}
-		group, size, count = append(group, r), size+r.size, count+len(r.events)
-	}
-	l.queue.waiting = slices.Delete(l.queue.waiting, 0, len(group))
-	l.queue.release(size)
-	return group, l.closing
 }
 
 // storeGroup stores the events of requests as one message behind what the log has. It sets what
@@ -198,7 +74,7 @@ func (l *Log) take() (group []*request, closing bool) {
 func (l *Log) storeGroup(group []*request) error {
 	ctx := l.life
 	for len(group) > 0 {
-		if r := group[0]; r.at > 0 {
+		if r := group[0]; r.At > 0 {
 			next, err := l.fence(ctx, r)
 			if err != nil {
 				return err
@@ -213,7 +89,7 @@ func (l *Log) storeGroup(group []*request) error {
 		l.mu.Unlock()
 		var events []eventlog.Event
 		for _, r := range group {
-			events = append(events, r.events...)
+			events = append(events, r.Events...)
 		}
 		m := encode(after, events)
 		stored, err := l.store(ctx, m)
@@ -236,8 +112,8 @@ func (l *Log) storeGroup(group []*request) error {
 		l.mu.Unlock()
 		at := m.first
 		for _, r := range group {
-			r.first = at
-			at += uint64(len(r.events))
+			r.First = at
+			at += uint64(len(r.Events))
 		}
 		return nil
 	}
@@ -250,7 +126,7 @@ func (l *Log) fence(ctx context.Context, r *request) (next bool, err error) {
 	l.mu.Lock()
 	end := l.last.position
 	l.mu.Unlock()
-	if r.at > end+1 { // this node may be behind
+	if r.At > end+1 { // this node may be behind
 		if err := l.catchUp(ctx); err != nil {
 			return false, err
 		}
@@ -258,16 +134,16 @@ func (l *Log) fence(ctx context.Context, r *request) (next bool, err error) {
 		end = l.last.position
 		l.mu.Unlock()
 	}
-	if r.at == end+1 {
+	if r.At == end+1 {
 		return true, nil
 	}
-	held, err := l.holds(ctx, r.at, end, r.events)
+	held, err := l.holds(ctx, r.At, end, r.Events)
 	if err != nil {
 		return false, err
 	}
-	if r.first = r.at; !held {
-		r.err = l.errorf(noregret.Internal, "%w: %d was expected, the next one is %d",
-			eventlog.ErrFenced, r.at, end+1)
+	if r.First = r.At; !held {
+		r.Err = l.errorf(noregret.Internal, "%w: %d was expected, the next one is %d",
+			eventlog.ErrFenced, r.At, end+1)
 	}
 	return false, nil
 }

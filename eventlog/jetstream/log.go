@@ -12,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/eventlog/internal/appendqueue"
 	"github.com/noregret/noregret/internal/atomicfile"
 )
 
@@ -39,6 +40,11 @@ type Log struct {
 	ended sync.WaitGroup
 	hint  hinted
 
+	// queue has the appends that wait. It is stopped, resumed and closed with mu held, as cause,
+	// closing and closed change.
+	queue   *appendqueue.Queue[eventlog.Event]
+	drained chan struct{} // closed when the writer has ended
+
 	snapMu  sync.Mutex // held while snapshots are written or read
 	writeMu sync.Mutex // held while a group is written, and by Reopen and Compact
 
@@ -58,7 +64,6 @@ type Log struct {
 	changed   chan struct{} // closed when there are more events, or a failure or the end
 	pending   *message      // the message whose outcome is unknown
 	stats     eventlog.Stats
-	queue     queue
 }
 
 var _ eventlog.Log = (*Log)(nil)
@@ -125,6 +130,7 @@ func (l *Log) fail(cause error) error {
 func (l *Log) failLocked(cause error) error {
 	if l.cause == nil {
 		l.cause = l.failure(cause)
+		l.queue.Stop(l.cause)
 		l.wake()
 	}
 	return l.cause
@@ -201,7 +207,7 @@ func (l *Log) Stats() eventlog.Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.stats
-	out.First, out.Last, out.QueueBytes = l.base.position+1, l.last.position, int64(l.queue.bytes)
+	out.First, out.Last, out.QueueBytes = l.base.position+1, l.last.position, int64(l.queue.Bytes())
 	out.Largest = min(l.events.MaxEventBytes, l.largest-besidePayload)
 	if n := len(l.snapshots); n > 0 {
 		out.Snapshot = l.snapshots[n-1]
@@ -242,6 +248,7 @@ func (l *Log) Reopen(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cause, l.pending, l.stats = nil, nil, eventlog.Stats{}
+	l.queue.Resume()
 	l.wake()
 	return nil
 }
@@ -288,9 +295,9 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closing = true
-	l.queue.signal()
+	l.queue.Close(l.writable())
 	l.mu.Unlock()
-	<-l.queue.drained // the writer has ended
+	<-l.drained
 	l.mu.Lock()
 	err := l.usable()
 	l.mu.Unlock()
@@ -303,7 +310,8 @@ func (l *Log) kill(regular bool) error {
 	l.mu.Lock()
 	ended := l.closed
 	l.closing, l.closed = true, true
-	l.queue.signal()
+	l.queue.Close(l.writable())
+	l.queue.Stop(l.writable())
 	l.wake()
 	l.mu.Unlock()
 	if ended {

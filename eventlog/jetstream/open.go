@@ -13,6 +13,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
+	"github.com/noregret/noregret/eventlog/internal/appendqueue"
 	"github.com/noregret/noregret/internal/atomicfile"
 )
 
@@ -61,9 +62,13 @@ func start(ctx context.Context, o Options, events eventlog.Options, prepare func
 	life, end := context.WithCancel(context.Background())
 	l := &Log{
 		o: o, events: events, place: place(o.Stream), life: life, end: end, changed: make(chan struct{}),
-		queue: newQueue(), hint: hinted{told: make(chan struct{}, 1)},
+		queue: appendqueue.New[eventlog.Event](events.QueueBytes), drained: make(chan struct{}),
+		hint: hinted{told: make(chan struct{}, 1)},
 	}
 	prepare(l)
+	if l.reads {
+		l.queue.Close(l.writable())
+	}
 	if err := l.open(ctx); err != nil {
 		end()
 		if l.wire != nil {
