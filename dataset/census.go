@@ -183,9 +183,9 @@ func (c *columnCensus) check(col *Column) error {
 			"them so, name the values that mean missing (--missing-values), or say that they are names "+
 			"(--categorical)", c.dates, c.cells, quote([]byte(what)))
 	case c.near*2 > c.cells:
-		return bad(Mixed, file, line, "%d of %d values are numbers, or nearly, but %s is none: write plain numbers, "+
-			"without signs of currencies or units, name the values that mean missing (--missing-values), or say that "+
-			"they are names (--categorical)", c.near, c.cells, quote([]byte(what)))
+		return bad(Mixed, file, line, "%d of %d values are numbers, or nearly, but %s is none: write all in "+
+			"one way, in one currency or none and without units, name the values that mean missing "+
+			"(--missing-values), or say that they are names (--categorical)", c.near, c.cells, quote([]byte(what)))
 	case c.cells >= fewCells && kinds >= sameShare*float64(c.cells):
 		return bad(IDLike, c.file, c.at, "nearly each of %d values is new, as in a column of names, texts or numbers "+
 			"of another notation (the first is %s): leave it out (--ignore-columns), or say that they are texts "+

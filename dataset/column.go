@@ -40,6 +40,8 @@ type Column struct {
 	Thousands string `json:"thousands,omitempty"`
 	// Percent says that every number of a Numeric column ends in %; its hundredth is the value.
 	Percent bool `json:"percent,omitempty"`
+	// Currency is the sign before or after every number of a Numeric column, such as $ or EUR.
+	Currency string `json:"currency,omitempty"`
 	// DateOrder says what dates of a Date or Timestamp such as 1/2/2024 are: "dmy" has the day
 	// first, "mdy" the month; "" is for columns without such dates.
 	DateOrder string `json:"date_order,omitempty"`
@@ -63,12 +65,13 @@ func (c *Column) notation() notation {
 	if c.Thousands != "" {
 		n.thousands = c.Thousands[0]
 	}
+	n.currency = byte(slices.Index(currencies[:], c.Currency) + 1)
 	return n
 }
 
 // setNotation is the inverse of notation.
 func (c *Column) setNotation(n notation) {
-	c.Decimal, c.Thousands, c.Percent = "", "", n.percent
+	c.Decimal, c.Thousands, c.Percent, c.Currency = "", "", n.percent, n.sign()
 	if n.decimal != '.' {
 		c.Decimal = string(n.decimal)
 	}
@@ -92,8 +95,11 @@ func (c *Column) check() error {
 		c.Thousands == "." && c.Decimal == "" || c.Thousands != "" && c.Thousands == c.Decimal {
 		return bad("mark of thousands %q: it must be , . ' or a blank, and not the decimal mark", c.Thousands)
 	}
-	if c.Kind != Numeric && (c.Decimal != "" || c.Thousands != "" || c.Percent) {
-		return bad("it is %s: only a numeric column has marks or percent", c.Kind)
+	if c.Kind != Numeric && (c.Decimal != "" || c.Thousands != "" || c.Percent || c.Currency != "") {
+		return bad("it is %s: only a numeric column has marks, percent or a currency", c.Kind)
+	}
+	if c.Currency != "" && (c.Percent || !slices.Contains(currencies[:], c.Currency)) {
+		return bad("currency %q: it must be one of %q, and not with percent", c.Currency, currencies)
 	}
 	dated := c.Kind == Date || c.Kind == Timestamp
 	if c.DateOrder != "" && (!dated || !slices.Contains(dateOrders[:], c.DateOrder)) {

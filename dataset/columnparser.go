@@ -52,7 +52,7 @@ func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 	} else if isNonFinite(cell) {
 		return valueFault("cell "+quote(cell), cell)
 	}
-	if notationsOf(cell) != 0 {
+	if set, _ := notationsOf(cell); set != 0 {
 		return mixed("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
 			"in one way%s", quote(cell), col.notation,
 			p.opt.advise(", or say which mark is the decimal one (--decimal)"))

@@ -21,6 +21,7 @@ const centerTo = 1 << 63
 type guess struct {
 	kind    ColumnKind  // "" before the first value that is not missing
 	set     notationSet // Numeric: the notations of all numbers so far
+	money   byte        // Numeric: their currency, or 0
 	cell    string      // the first value
 	marked  string      // the first number with a point or a comma
 	orders  orderSet    // Date, Timestamp: the orders in which all dates so far are some
@@ -31,7 +32,8 @@ type guess struct {
 }
 
 // see adds the next value. In a file whose delimiter is the comma, a number with a decimal comma is
-// quoted; there a first number without one settles the column.
+// quoted; there a first number without one settles the column, but for one with a currency: the
+// large ones of these often have marks of thousands and are quoted, the others not.
 func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	if g.settled || missingNumber(cell, opt.MissingValues) {
 		return
@@ -47,12 +49,12 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		}
 		return
 	}
-	set := notationsOf(cell)
+	set, currency := notationsOf(cell)
 	if set != 0 && g.marked == "" && bytes.ContainsAny(cell, ".,") {
 		g.marked = string(cell)
 	}
 	if g.kind != "" {
-		if set&g.set == 0 {
+		if set&g.set == 0 || currency != g.money {
 			g.settled = true // the parser will report the cell
 			return
 		}
@@ -64,8 +66,8 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	_, timed := scanTime(cell)
 	switch {
 	case set != 0:
-		g.kind, g.set = Numeric, set
-		g.settled = set.has(plainNumber) && (commas || opt.Decimal == "." || set.with(',') == 0)
+		g.kind, g.set, g.money = Numeric, set, currency
+		g.settled = currency == 0 && set.has(plainNumber) && (commas || opt.Decimal == "." || set.with(',') == 0)
 	case isNonFinite(cell):
 		g.kind, g.set, g.settled = Numeric, 1, true // the parser will report the cell
 	case dated && moment.clock:
@@ -200,14 +202,14 @@ func (g *guess) notation(opt *Options, other byte) (notation, error) {
 		set = set.with('.')
 	}
 	n := set.first()
-	if n.decimal == '.' && n.thousands == 0 {
-		return n, nil
+	if n.decimal == ',' || g.money != 0 {
+		grouped := n
+		grouped.thousands = '.' + ',' - n.decimal
+		if set.has(grouped) {
+			n = grouped // later numbers may have the mark
+		}
 	}
-	grouped := n
-	grouped.thousands = '.' + ',' - n.decimal
-	if set.has(grouped) {
-		return grouped, nil // later numbers may have the mark
-	}
+	n.currency = g.money
 	return n, nil
 }
 

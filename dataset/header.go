@@ -100,5 +100,6 @@ func isNumber(cell string) bool {
 // looksLikeValue reports whether a cell is a number in some notation, a date or a time of day, and
 // so no name.
 func looksLikeValue(cell string) bool {
-	return isNumber(cell) || looksDated([]byte(cell)) || notationsOf([]byte(cell)) != 0
+	set, _ := notationsOf([]byte(cell))
+	return set != 0 || isNumber(cell) || looksDated([]byte(cell))
 }

@@ -10,12 +10,17 @@ type notation struct {
 	decimal   byte // '.' or ','
 	thousands byte // 0, or one of , . ' and a blank, not the decimal mark
 	percent   bool // the number ends in %
+	currency  byte // 0, or the place in currencies from 1 of the sign before or after the number
 }
+
+// currencies are the signs of money that are read.
+var currencies = [...]string{"$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY"}
 
 // plainNumber is the notation that scanNumber reads.
 var plainNumber = notation{decimal: '.'}
 
-// notations are all notations, simple ones first; a notationSet holds their positions as bits.
+// notations are all notations but for the currency, simple ones first; a notationSet holds their
+// positions as bits.
 var notations = func() (all []notation) {
 	for _, percent := range []bool{false, true} {
 		for _, thousands := range []byte{0, 'x', '\'', ' '} { // x is the other of point and comma
@@ -24,7 +29,7 @@ var notations = func() (all []notation) {
 				if mark == 'x' {
 					mark = '.' + ',' - decimal
 				}
-				all = append(all, notation{decimal, mark, percent})
+				all = append(all, notation{decimal, mark, percent, 0})
 			}
 		}
 	}
@@ -40,23 +45,59 @@ func (n notation) String() string {
 	if text += "234" + string(n.decimal) + "5"; n.percent {
 		text += "%"
 	}
-	return text
+	return n.sign() + text
+}
+
+// sign returns the sign of the currency, or "".
+func (n notation) sign() string {
+	if n.currency == 0 {
+		return ""
+	}
+	return currencies[n.currency-1]
 }
 
 type notationSet uint16
 
-// notationsOf returns the notations in which a cell is a number.
-func notationsOf(cell []byte) (set notationSet) {
+// notationsOf returns the notations in which a cell is a number, and the currency of all of them.
+func notationsOf(cell []byte) (set notationSet, currency byte) {
 	if len(cell) > 64 || !bytes.ContainsAny(cell, "0123456789") {
-		return 0
+		return 0, 0
 	}
 	var buf [80]byte
+	_, _, currency = cutCurrency(cell)
 	for i, n := range notations {
+		if n.currency = currency; currency != 0 && n.percent {
+			continue
+		}
 		if _, ok := n.number(cell, buf[:0]); ok {
 			set |= 1 << i
 		}
 	}
-	return set
+	return set, currency
+}
+
+// cutCurrency cuts off the sign of a currency before or after a number, and a blank between them.
+// minus is the sign of the number if it is before that of the currency, else 0; rest has no second
+// one. Without a currency all is rest.
+func cutCurrency(cell []byte) (rest []byte, minus, currency byte) {
+	rest = cell
+	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
+		minus, rest = rest[0], rest[1:]
+	}
+	for i, sign := range currencies {
+		if len(rest) > len(sign) && string(rest[:len(sign)]) == sign {
+			rest, _ = cutOneOf(rest[len(sign):], spaces)
+			if minus != 0 && len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
+				return cell, 0, 0
+			}
+			return rest, minus, byte(i + 1)
+		}
+		if n := len(cell) - len(sign); n > 0 && string(cell[n:]) == sign {
+			rest, _ = cutBlank(cell[:n])
+			return rest, 0, byte(i + 1)
+		}
+	}
+	return cell, 0, 0
 }
 
 // with returns the notations of the set that have the decimal mark, or any if it is 0.
@@ -113,6 +154,15 @@ func (n notation) number(cell, buf []byte) (v float64, ok bool) {
 		cell, _ = cutBlank(cell)
 	}
 	buf = buf[:0]
+	if n.currency != 0 {
+		var minus, currency byte
+		if cell, minus, currency = cutCurrency(cell); currency != n.currency {
+			return 0, false
+		}
+		if minus != 0 {
+			buf = append(buf, minus)
+		}
+	}
 	if len(cell) > 0 && (cell[0] == '-' || cell[0] == '+') {
 		buf, cell = append(buf, cell[0]), cell[1:]
 	}
@@ -198,7 +248,10 @@ func nearNumber(cell []byte) bool {
 		return false
 	}
 	for cut := true; cut; {
-		if _, plain := number(cell); plain || notationsOf(cell) != 0 {
+		if _, plain := number(cell); plain {
+			return true
+		}
+		if set, _ := notationsOf(cell); set != 0 {
 			return true
 		}
 		cut = false

@@ -21,28 +21,46 @@ func TestNotations(t *testing.T) {
 		cell string
 		want float64 // NaN: not a number
 	}{
-		{notation{',', 0, false}, "1,5", 1.5},
-		{notation{',', 0, false}, "-0,25e2", -25},
-		{notation{',', 0, false}, "1.5", math.NaN()},
-		{notation{',', '.', false}, "1.234.567,8", 1234567.8},
-		{notation{',', '.', false}, "1.23", math.NaN()},
-		{notation{',', '.', false}, "1234.567", math.NaN()},
-		{notation{',', '.', false}, "1234,5", 1234.5},
-		{notation{',', '.', false}, "1,5.2", math.NaN()},
-		{notation{'.', ',', false}, "+12,345.5", 12345.5},
-		{notation{'.', ',', false}, ",345", math.NaN()},
-		{notation{'.', ',', false}, "12,,345", math.NaN()},
-		{notation{'.', ',', false}, "12,345,", math.NaN()},
-		{notation{'.', '\'', false}, "12'345", 12345},
-		{notation{'.', '\'', false}, "12\u2019345", 12345},
-		{notation{',', ' ', false}, "1 234,5", 1234.5},
-		{notation{',', ' ', false}, "1\u00a0234\u202f567", 1234567},
-		{notation{'.', 0, true}, "12.5%", .125},
-		{notation{',', 0, true}, "12,5 %", .125},
-		{notation{',', 0, true}, "12,5", math.NaN()},
-		{notation{'.', 0, false}, "", math.NaN()},
-		{notation{',', '.', false}, "", math.NaN()},
-		{notation{',', '.', false}, "-", math.NaN()},
+		{notation{',', 0, false, 0}, "1,5", 1.5},
+		{notation{',', 0, false, 0}, "-0,25e2", -25},
+		{notation{',', 0, false, 0}, "1.5", math.NaN()},
+		{notation{',', '.', false, 0}, "1.234.567,8", 1234567.8},
+		{notation{',', '.', false, 0}, "1.23", math.NaN()},
+		{notation{',', '.', false, 0}, "1234.567", math.NaN()},
+		{notation{',', '.', false, 0}, "1234,5", 1234.5},
+		{notation{',', '.', false, 0}, "1,5.2", math.NaN()},
+		{notation{'.', ',', false, 0}, "+12,345.5", 12345.5},
+		{notation{'.', ',', false, 0}, ",345", math.NaN()},
+		{notation{'.', ',', false, 0}, "12,,345", math.NaN()},
+		{notation{'.', ',', false, 0}, "12,345,", math.NaN()},
+		{notation{'.', '\'', false, 0}, "12'345", 12345},
+		{notation{'.', '\'', false, 0}, "12\u2019345", 12345},
+		{notation{',', ' ', false, 0}, "1 234,5", 1234.5},
+		{notation{',', ' ', false, 0}, "1\u00a0234\u202f567", 1234567},
+		{notation{'.', 0, true, 0}, "12.5%", .125},
+		{notation{',', 0, true, 0}, "12,5 %", .125},
+		{notation{',', 0, true, 0}, "12,5", math.NaN()},
+		{notation{'.', ',', false, 1}, "$1,234.50", 1234.5},
+		{notation{'.', ',', false, 1}, "-$ 1,234", -1234},
+		{notation{'.', ',', false, 1}, "$-.5", -.5},
+		{notation{'.', ',', false, 1}, "+5 $", 5},
+		{notation{'.', ',', false, 1}, "5", math.NaN()},
+		{notation{'.', ',', false, 1}, "$", math.NaN()},
+		{notation{'.', ',', false, 1}, "-$", math.NaN()},
+		{notation{'.', ',', false, 1}, "-$-5", math.NaN()},
+		{notation{'.', ',', false, 1}, "$5$", math.NaN()},
+		{notation{'.', ',', false, 1}, "€5", math.NaN()},
+		{notation{',', '.', false, 2}, "1.200,50 €", 1200.5},
+		{notation{',', '.', false, 2}, "-1.200,50€", -1200.5},
+		{notation{',', '.', false, 2}, "€\u00a05", 5},
+		{notation{',', ' ', false, 7}, "1 234,5 EUR", 1234.5},
+		{notation{'.', '\'', false, 9}, "CHF 1'234.5", 1234.5},
+		{notation{'.', 0, false, 3}, "£12.5", 12.5},
+		{notation{'.', 0, false, 4}, "¥1200", 1200},
+		{notation{'.', 0, false, 0}, "$5", math.NaN()},
+		{notation{'.', 0, false, 0}, "", math.NaN()},
+		{notation{',', '.', false, 0}, "", math.NaN()},
+		{notation{',', '.', false, 0}, "-", math.NaN()},
 	} {
 		v, ok := c.n.number([]byte(c.cell), nil)
 		if ok == math.IsNaN(c.want) || ok && v != c.want {
@@ -63,6 +81,10 @@ func FuzzNotation(f *testing.F) {
 			return
 		}
 		n := notations[int(which)%len(notations)]
+		if !n.percent {
+			n.currency = byte(int(which) / len(notations) % (len(currencies) + 1))
+		}
+		money := n.currency
 		whole, rest, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', -1, 64), ".")
 		text := ""
 		if n.thousands != 0 {
@@ -75,7 +97,16 @@ func FuzzNotation(f *testing.F) {
 		if rest != "" {
 			text += string(n.decimal) + rest
 		}
-		if v < 0 {
+		if v < 0 && which&1 == 0 {
+			text = "-" + text
+		}
+		switch {
+		case which&2 != 0:
+			text = n.sign() + text
+		case n.currency != 0:
+			text += " " + n.sign()
+		}
+		if v < 0 && which&1 != 0 {
 			text = "-" + text
 		}
 		want := v
@@ -87,7 +118,8 @@ func FuzzNotation(f *testing.F) {
 		if !ok || got != want {
 			t.Errorf("%q as %v: %v, %v; want %v", text, n, got, ok, want)
 		}
-		if !notationsOf([]byte(text)).has(n) {
+		set, currency := notationsOf([]byte(text))
+		if n.currency = 0; !set.has(n) || currency != money {
 			t.Errorf("%q: not found to be %v", text, n)
 		}
 	})
@@ -133,6 +165,18 @@ func TestReadings(t *testing.T) {
 		{"percent", "a,y\n50%,p\n12.5 %,q\n", Options{}, Column{
 			Kind: Numeric, Percent: true,
 		}, "0.5 0.125"},
+		{"dollars in a file with commas", "a,y\n$950.00,p\n\"$1,200.50\",q\n", Options{}, Column{
+			Kind: Numeric, Thousands: ",", Currency: "$",
+		}, "950 1200.5"},
+		{"euros", "a;y\n950 €;p\n1.200,50 €;q\n-;q\n-3 €;p\n", Options{}, Column{
+			Kind: Numeric, Decimal: ",", Thousands: ".", Currency: "€",
+		}, "950 1200.5 - -3"},
+		{"whole pounds", "a;y\n£5;p\n£1,234,567;q\n", Options{}, Column{
+			Kind: Numeric, Thousands: ",", Currency: "£",
+		}, "5 1.234567e+06"},
+		{"dollars, told", "a;y\n$1,234;p\n$7;q\n", Options{Decimal: "."}, Column{
+			Kind: Numeric, Thousands: ",", Currency: "$",
+		}, "1234 7"},
 		{"plain", "a;y\n1.234;p\n7;q\n", Options{}, Column{Kind: Numeric}, "1.234 7"},
 		{"as the others", "a;b;y\n1,234;1,5;p\n7;1;q\n", Options{}, Column{
 			Kind: Numeric, Decimal: ",", Thousands: ".",
@@ -256,6 +300,9 @@ func TestJSONReadings(t *testing.T) {
 		many(30, `{"label":1,"id":"n%d"}`+"\n"): `:1: column "id": nearly each of 30 values is new, as in a column of ` +
 			`names, texts or numbers of another notation (the first is "n0"): leave it out (--ignore-columns), or say ` +
 			`that they are texts (--text) or categories (--categorical)`,
+		`{"label":1,"a":"$3"}` + "\n" + `{"label":0,"a":"€4"}` + "\n": `:2: key "a": cell "€4" is a number, but ` +
+			`written otherwise than the first ones, $1,234.5: write all of a column in one way, or say which mark is ` +
+			`the decimal one (--decimal)`,
 		`{"label":1,"a":"1,234"}` + "\n": `: column "a": the mark in "1,234" may be the decimal one or that of ` +
 			`thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
 		`{"label":1,"a":"2024-01-01"}` + "\n" + `{"label":0,"a":5}` + "\n": `:2: key "a": cell "5" is not a date, but ` +
@@ -460,16 +507,16 @@ func TestReadingErrors(t *testing.T) {
 				`or categories (--categorical)`,
 		},
 		{
-			"money", "a,b,y\n" + many(9, "$%d.99,1,p\n"),
+			"money", "a,b,y\n" + many(9, "(%d.99),1,p\n"),
 			Options{},
-			`:2: column "a": 9 of 9 values are numbers, or nearly, but "$0.99" is none: write plain numbers, ` +
-				`without signs of currencies or units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
+			`:2: column "a": 9 of 9 values are numbers, or nearly, but "(0.99)" is none: write all in one ` +
+				`way, in one currency or none and without units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
 		},
 		{
 			"numbers after a word", "a,b,y\nunknown,1,p\n" + many(9, "%d,1,p\n"),
 			Options{},
-			`:2: column "a": 9 of 10 values are numbers, or nearly, but "unknown" is none: write plain numbers, ` +
-				`without signs of currencies or units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
+			`:2: column "a": 9 of 10 values are numbers, or nearly, but "unknown" is none: write all in one ` +
+				`way, in one currency or none and without units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
 		},
 		{
 			"lost in rounding", "a,y\n" + many(9, "1000000.00%d,p\n"),
@@ -536,9 +583,10 @@ func TestNearlyNumbers(t *testing.T) {
 		"first":           {"x,q\nx,q\nx,q\nx,q\n" + few, `"x"`},
 		"last":            {numbers + "x,q\n", `"x"`},
 		"in the middle":   {"x,q\n" + numbers + "x,q\n", `"x"`},
-		"dollars":         {strings.Repeat("$3,p\n$4,q\n", 20), `"$3"`},
-		"less dollars":    {strings.Repeat("-$3,p\n$-4,q\n", 20), `"-$3"`},
-		"currency":        {strings.Repeat("3 EUR,p\nUSD 4,q\n", 20), `"3 EUR"`},
+		"dollars":         {strings.Repeat("$3,p\n4,q\n", 20), `"4"`},
+		"other dollars":   {strings.Repeat("4,p\n$3,q\n", 20), `"$3"`},
+		"currencies":      {strings.Repeat("3 EUR,p\nUSD 4,q\n", 20), `"USD 4"`},
+		"percents":        {strings.Repeat("3%,p\n$4,q\n", 20), `"$4"`},
 		"minus":           {strings.Repeat("\u22125,p\n5,q\n", 20), "\"\u22125\""},
 		"losses":          {strings.Repeat("(5),p\n5,q\n", 20), `"(5)"`},
 		"thousands":       {strings.Repeat("5k,p\n1.5k,q\n", 20), `"5k"`},

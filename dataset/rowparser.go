@@ -253,5 +253,8 @@ func cellOf(c *Column, v json.RawMessage) (string, error) {
 	if c.Kind == Numeric && c.Decimal == "," {
 		text = strings.Replace(text, ".", ",", 1)
 	}
+	if c.Kind == Numeric {
+		text = c.Currency + text
+	}
 	return text, nil
 }

@@ -66,6 +66,10 @@ func TestRowParserReadsAsFiles(t *testing.T) {
 			file:    "a;b;y\n1,5;2;0\n2,25;-3;1\n",
 			objects: `{"a":1.5,"b":2}` + "\n" + `{"a":"2,25","b":-3}`,
 		},
+		"amounts": {
+			file:    "a,b,y\n\"$1,200.50\",£3,0\n$-7,£4,1\n",
+			objects: `{"a":1200.5,"b":"£3"}` + "\n" + `{"a":-7,"b":4}`,
+		},
 		"json lines": {
 			file:    `{"label":1,"a":2,"c":"x"}` + "\n" + `{"label":0,"a":-1,"c":"y","n":{"k":4}}` + "\n",
 			objects: `{"a":2,"c":"x"}` + "\n" + `{"a":-1,"c":"y","n":{"k":4}}`,

@@ -71,7 +71,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 		"CSV, JSON lines: columns or keys of texts: features are their words and pairs of words, hashed "+
 			"and weighed by tf-idf; sentences are found without it")
 	s.Var(command.NewChoice(&f.decimal, "auto", ".", ","), "decimal",
-		"decimal mark of the numbers of CSV; auto finds it, and marks of thousands and percent, in the first rows")
+		"decimal mark of the numbers of CSV; auto finds it, and marks of thousands, percent and the currency, "+
+			"in the first rows")
 	s.Var(command.NewChoice(&f.dateOrder, "auto", "dmy", "mdy"), "date-order",
 		"order of day and month in dates such as 1/2/2024; auto finds it in the first rows")
 	s.StringSliceVar(&f.missingValues, "missing-values", f.missingValues,
@@ -406,6 +407,9 @@ func reading(c dataset.Column) string {
 	}
 	if c.Percent {
 		how = append(how, "percent")
+	}
+	if c.Currency != "" {
+		how = append(how, "amounts in "+c.Currency)
 	}
 	switch c.DateOrder {
 	case "dmy":
