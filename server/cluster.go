@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,13 +25,16 @@ type Cluster struct {
 	Every, Lasts time.Duration
 	// Grace is how long ago a node may have been at the end of the log to count as ready, above 0.
 	Grace time.Duration
+	// Rules is the version of the rules for nodes by which this one begins to lead, 0 for that in
+	// the log. A node that does not know the version ends, so all programs must know it before.
+	Rules int
 	// RootCAs sign the certificates of the other nodes. Nil means those of the system.
 	RootCAs *x509.CertPool
 	// Transport sends requests to the node that leads. Nil means one that uses no proxy.
 	Transport http.RoundTripper
 
-	knows, raise int           // versions of the rules, of tests
-	reachTime    time.Duration // that of tests, 0 for reachTime
+	knows     int           // the version of the rules that tests know, 0 for protocol
+	reachTime time.Duration // that of tests, 0 for reachTime
 }
 
 // DefaultCluster returns the defaults: a node looks at the lease, which lasts two seconds,
@@ -66,6 +70,9 @@ func (c *Cluster) validate() error {
 		return badField("cluster every", c.Every, "at least 1ms")
 	case c.Lasts < c.Every:
 		return badField("cluster lasts", c.Lasts, "at least as long as every")
+	case c.Rules < 0 || c.Rules > max(protocol, c.knows):
+		return badField("cluster rules", c.Rules, fmt.Sprintf("0 to %d, the last version that this program knows",
+			max(protocol, c.knows)))
 	case c.Grace <= 0:
 		return badField("cluster grace", c.Grace, "a length of time above 0")
 	}

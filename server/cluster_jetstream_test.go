@@ -14,10 +14,9 @@ import (
 	"github.com/noregret/noregret/eventlog/jetstream"
 )
 
-// TestClusterOnJetStream runs three nodes on a stream of a server in this process: what each is
-// sent counts once, another node leads as soon as the first one has ended, and a node that starts
-// anew has all of it.
-func TestClusterOnJetStream(t *testing.T) {
+// onJetStream returns what puts the nodes of a cluster on a stream of a server in this process.
+func onJetStream(t *testing.T) func(o *Config) {
+	t.Helper()
 	nats1, err := natsserver.NewServer(&natsserver.Options{
 		JetStream: true, StoreDir: t.TempDir(), DontListen: true, NoSigs: true, NoLog: true, MaxPayload: 32 << 20,
 		SyncInterval: time.Hour, // no test of the disk
@@ -33,7 +32,7 @@ func TestClusterOnJetStream(t *testing.T) {
 		nats1.Shutdown()
 		nats1.WaitForShutdown()
 	})
-	c := newLeakyCluster(t, 3, func(o *Config) {
+	return func(o *Config) {
 		options := jetstream.DefaultOptions()
 		options.Stream, options.Replicas, options.Dir = "cluster", 1, filepath.Join(o.Data, "log")
 		options.Poll, options.Connect = 10*time.Millisecond, []nats.Option{nats.InProcessServer(nats1)}
@@ -46,7 +45,14 @@ func TestClusterOnJetStream(t *testing.T) {
 		o.Cluster.Lease = struct{ eventlog.Lease }{lease}
 		o.SnapshotEvery = 10
 		o.Log = func(e eventlog.Options) (eventlog.Log, error) { return jetstream.Open(t.Context(), options, e) }
-	})
+	}
+}
+
+// TestClusterOnJetStream runs three nodes on a stream of a server in this process: what each is
+// sent counts once, another node leads as soon as the first one has ended, and a node that starts
+// anew has all of it.
+func TestClusterOnJetStream(t *testing.T) {
+	c := newLeakyCluster(t, 3, onJetStream(t))
 	leader := c.look()
 	if leader != c.nodes[0] {
 		t.Fatalf("the first node does not lead: %s", c.nodes[0].logs)

@@ -58,7 +58,7 @@ func (n *node) admit(e experiment.Event) error {
 }
 
 // leads returns the event with which this node begins to lead. It keeps to the rules of the log, so
-// that nodes go on which are not upgraded yet.
+// that nodes go on which are not upgraded yet, unless it was told that all are.
 func (n *node) leads(state *experiment.State, term uint64, now int64) (experiment.Event, error) {
 	rules := firstProtocol
 	if l := experiment.Leader(state); l != nil {
@@ -66,7 +66,7 @@ func (n *node) leads(state *experiment.State, term uint64, now int64) (experimen
 	}
 	key, digests := n.signer.KeyDigests()
 	return experiment.NewEvent(experiment.KindLeads, now, experiment.LeadsEvent{
-		Term: term, Address: n.Address, Protocol: max(rules, n.raise), Keys: digests, Key: key,
+		Term: term, Address: n.Address, Protocol: max(rules, n.Rules), Keys: digests, Key: key,
 	})
 }
 
@@ -77,10 +77,11 @@ func (n *node) check(c *Config, state *experiment.State) error {
 		return nil
 	}
 	err := n.fits(l)
-	if err != nil && c.NewKeys && l.Protocol <= n.protocol {
+	keys := l.Protocol <= n.protocol // that is what does not fit
+	if err != nil && keys && c.NewKeys {
 		return nil // it leads with the new ones
 	}
-	if err != nil && l.Address == n.Address {
+	if err != nil && keys && l.Address == n.Address {
 		return fmt.Errorf("%w; that node was this one: --new-keys (Config.NewKeys) goes on with other keys", err)
 	}
 	return err

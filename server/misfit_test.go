@@ -179,7 +179,7 @@ func TestNewerRules(t *testing.T) {
 	old.apply(toy)
 	c.agree()
 	c.kill(newer)
-	c.change = func(o *Config) { o.Cluster.knows, o.Cluster.raise = 2, 2 }
+	c.change = func(o *Config) { o.Cluster.knows, o.Cluster.Rules = 2, 2 }
 	c.start(newer)
 	c.look()
 	c.agree()

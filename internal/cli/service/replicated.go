@@ -28,6 +28,7 @@ import (
 type replicated struct {
 	stream
 	advertise string
+	rules     int // a node's
 
 	// cluster runs the NATS servers in the nodes' own processes.
 	cluster embedded.Options
@@ -58,6 +59,8 @@ func (r *replicated) addTo(f *pflag.FlagSet) {
 		"certificates that sign those of the other nodes, of their peers and of https:// in --advertise, PEM")
 	f.StringVar(&r.advertise, "advertise", "",
 		"where other nodes reach this one, http://HOST:PORT; default --listen, if that names a host")
+	f.IntVar(&r.rules, "rules", 0,
+		"version of the rules for nodes by which this one begins to lead, if all know it; 0 for that in the log")
 }
 
 // on reports whether the log is a stream.
@@ -173,9 +176,9 @@ func (r *replicated) check(data string) error {
 	case !r.on() && r.described():
 		return noregret.Errorf(noregret.Usage, "--log", "--stream and --stream-replicas are for a log of several "+
 			"nodes: they need --log or --cluster")
-	case !r.on() && (nats || r.advertise != ""):
-		return noregret.Errorf(noregret.Usage, "--log", "--advertise, --nats-creds, --nats-password-file, --nats-ca, "+
-			"--nats-cert and --nats-key are for a log of several nodes: they need --log")
+	case !r.on() && (nats || r.advertise != "" || r.rules != 0):
+		return noregret.Errorf(noregret.Usage, "--log", "--advertise, --rules, --nats-creds, --nats-password-file, "+
+			"--nats-ca, --nats-cert and --nats-key are for a log of several nodes: they need --log")
 	}
 	if err := r.oneKind(data, r.on()); err != nil || !r.on() {
 		return err
@@ -211,6 +214,7 @@ func (r *replicated) join(c *server.Config, listen string, tls bool) (end func()
 		return nil, err
 	}
 	c.Cluster = server.DefaultCluster(lease, address)
+	c.Cluster.Rules = r.rules
 	if r.peerTLS.CA != "" {
 		pem, err := os.ReadFile(r.peerTLS.CA)
 		if err != nil {

@@ -157,6 +157,8 @@ func TestSettingsOfEveryFlag(t *testing.T) {
 			extra = "log: nats://127.0.0.1:1"
 		case f.Name == "log":
 			value = "[nats://127.0.0.1:1]"
+		case f.Name == "rules":
+			value, extra = "1", "log: nats://127.0.0.1:1"
 		case f.Name == "advertise":
 			value, extra = "http://10.0.0.1:8430", "log: nats://127.0.0.1:1"
 		case f.Name == "nats-cert" || f.Name == "nats-key":
