@@ -57,6 +57,10 @@ func (m *machine) disk() string { return filepath.Join(m.dir, "nats") }
 // ballast is the name of a file that fills a disk.
 func (m *machine) ballast() string { return filepath.Join(m.disk(), "ballast") }
 
+func (m *machine) theServer() *process { return m.server }
+
+func (m *machine) theNode() *process { return m.node }
+
 // processes are what runs on the machine.
 func (m *machine) processes() []*process { return []*process{m.server, m.node} }
 
@@ -117,7 +121,9 @@ func layOut(dir string, p programs, spaces bool, sync string) (c *cluster, err e
 				args = append([]string{"ip", "netns", "exec", m.space}, args...)
 			}
 			name = fmt.Sprint(name, i)
-			return &process{name: name, args: args, log: filepath.Join(dir, name+".log")}
+			return &process{
+				name: name, args: args, log: filepath.Join(dir, name+".log"), ahead: filepath.Join(dir, name+".ahead"),
+			}
 		}
 		m.server = in("server", p.server, "-c", filepath.Join(m.dir, "nats.conf"))
 		m.node = in("node", p.node, "serve", "--listen", m.at(3), "--tokens", tokens, "--data",
@@ -318,10 +324,18 @@ func (c *cluster) leads(ctx context.Context) (out int, err error) {
 	return out, err
 }
 
-// streams returns the machine whose server leads the stream of the nodes.
-func (c *cluster) streams(ctx context.Context) (out int, err error) {
-	err = until(ctx, "the stream has a leader", func() error {
-		s, err := c.js.Stream(ctx, stream)
+// streams returns the machine whose server leads the stream of the nodes, and leases that whose
+// server leads the bucket of their lease.
+func (c *cluster) streams(ctx context.Context) (int, error) { return c.elected(ctx, stream) }
+
+func (c *cluster) leases(ctx context.Context) (int, error) {
+	return c.elected(ctx, "KV_"+stream+"-lease")
+}
+
+// elected returns the machine whose server leads a stream.
+func (c *cluster) elected(ctx context.Context, name string) (out int, err error) {
+	err = until(ctx, "the stream "+name+" has a leader", func() error {
+		s, err := c.js.Stream(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,10 @@
 // ends. Elsewhere the processes share the loopback address, and only those faults are brought about
 // that are done to processes.
 //
+// For faults of clocks the programs are compiled with an overlay of package time: the wall clock of
+// each process is ahead of the machine's by what a file says, and its sources are those that users
+// compile.
+//
 // This is a part of the laboratory, not a test of package eventlog/jetstream, which has its own: it
 // needs the programs that it runs, Linux, root, and an hour. The module of the laboratory pins
 // the server of NATS as a tool, and porcupine, so that the product depends on neither.

@@ -40,7 +40,8 @@ func Command() *cobra.Command {
 faults about and end them. After each round everything that was acknowledged must count once, all
 nodes must have the same state, and the history of a second log must be one that a log can have. It
 compiles the programs with go, in the directory lab of the repository. As root on Linux the machines
-have networks of their own; elsewhere faults of networks are left out.
+have networks of their own; elsewhere faults of networks are left out. For faults of clocks the programs
+are compiled with a package time whose wall clock can be set for one process.
 
 The faults are ` + strings.Join(all, ", ") + ".",
 		Example: "  noregret-lab faults --rounds 25 --faults kill-node,kill-server",
@@ -67,6 +68,13 @@ func (o *options) check() error {
 	return study.Known("--faults", o.faults, study.Names(faults(), func(f *fault) string { return f.name }))
 }
 
+// chosen are the faults that the flags name.
+func (o *options) chosen() []fault {
+	return slices.DeleteFunc(faults(), func(f fault) bool {
+		return len(o.faults) > 0 && !slices.Contains(o.faults, f.name)
+	})
+}
+
 func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -78,16 +86,15 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 			return nil, noregret.Errorf(noregret.Internal, "temporary directory", "%w", err)
 		}
 		defer func() { _ = os.RemoveAll(dir) }() // a rest of a temporary directory harms nobody
-		if _, err := build(ctx, dir); err != nil {
+		own := slices.ContainsFunc(o.chosen(), func(f fault) bool { return f.needs == clocks })
+		if _, err := build(ctx, dir, own); err != nil {
 			return nil, err
 		}
 		if inside, err = isolate(ctx, dir, os.Args[1:], o.stdout, r.Notes); inside || err != nil {
 			return nil, err
 		}
 	}
-	chosen := slices.DeleteFunc(faults(), func(f fault) bool {
-		return f.spaces && !inside || len(o.faults) > 0 && !slices.Contains(o.faults, f.name)
-	})
+	chosen := slices.DeleteFunc(o.chosen(), func(f fault) bool { return f.needs == spaces && !inside })
 	r.Expect(len(chosen) * o.rounds)
 	results, err := play(ctx, plan{
 		dir: filepath.Join(dir, "cluster"), programs: programsIn(dir), spaces: inside, sync: o.sync, faults: chosen,

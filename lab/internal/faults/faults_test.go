@@ -21,7 +21,7 @@ func TestKills(t *testing.T) {
 		t.Skip("the go command, which compiles the programs that are killed, is not here")
 	}
 	dir := t.TempDir()
-	p, err := build(t.Context(), dir)
+	p, err := build(t.Context(), dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,8 +116,11 @@ func damage(change func([]byte) []byte) func(context.Context, *cluster, *load) e
 			return err
 		}
 		l.note(fmt.Sprintf("the server says so %d times", len(m.server.said(damaged...))-warned))
-		events, err := c.readThrough(ctx, i)
-		if err != nil {
+		events := 0
+		if err := c.read(ctx, i, func(eventlog.Record) error {
+			events++
+			return nil
+		}); err != nil {
 			return fmt.Errorf("reading through the damaged server: %w", err)
 		}
 		l.note(fmt.Sprintf("a reader at the damaged server gets all %d events", events))
@@ -129,33 +132,36 @@ func damage(change func([]byte) []byte) func(context.Context, *cluster, *load) e
 	}
 }
 
-// readThrough reads the log of the nodes by a client of one server only, which answers itself what
-// it can. The reader checks that no event is missing.
-func (c *cluster) readThrough(ctx context.Context, i int) (events int, err error) {
+// read reads the log of the nodes by a client of one server only, which answers itself what it can.
+// It checks that no event is missing.
+func (c *cluster) read(ctx context.Context, i int, visit func(eventlog.Record) error) (err error) {
 	o := jetstream.DefaultOptions()
 	o.Stream, o.Servers = stream, c.servers(i)[:1]
 	o.Connect = []nats.Option{nats.IgnoreDiscoveredServers()}
 	if o.Dir, err = os.MkdirTemp(c.dir, "reader"); err != nil {
-		return 0, err
+		return err
 	}
 	log, err := jetstream.Open(ctx, o, eventlog.DefaultOptions())
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	stats := log.Stats()
 	next := stats.First
 	for r, err := range log.Read(ctx, next) {
-		if err != nil {
-			return 0, err
+		if err == nil && r.Position != next {
+			err = fmt.Errorf("position %d in the place of %d", r.Position, next)
 		}
-		if r.Position != next {
-			return 0, fmt.Errorf("position %d in the place of %d", r.Position, next)
+		if err == nil {
+			err = visit(r)
+		}
+		if err != nil {
+			return err
 		}
 		next++
 	}
 	if next <= stats.Last {
-		return 0, fmt.Errorf("the reader ends before position %d of %d", next, stats.Last)
+		return fmt.Errorf("the reader ends before position %d of %d", next, stats.Last)
 	}
-	return int(next - stats.First), nil
+	return nil
 }

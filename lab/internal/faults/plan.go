@@ -8,34 +8,82 @@ import (
 // fault is something that is brought about and ended, while clients send feedback.
 type fault struct {
 	name, about string
-	spaces      bool // it needs networks and disks of the machines' own
+	needs       need
 	run         func(ctx context.Context, c *cluster, l *load) error
 }
+
+// need is what a fault needs beside the programs.
+type need int
+
+const (
+	nothing need = iota
+	spaces       // networks and disks of the machines' own
+	clocks       // programs that are compiled with clocks of their own
+)
 
 // faults are all faults, in the order in which they are tried.
 func faults() []fault {
 	return []fault{
-		{"kill-node", "kill -9 of the node that leads", false, killNode(true)},
-		{"kill-follower", "kill -9 of a node that follows", false, killNode(false)},
-		{"kill-server", "kill -9 of the server that leads the stream", false, killServer(true)},
-		{"kill-replica", "kill -9 of another server", false, killServer(false)},
-		{"kill-servers", "kill -9 of all servers at once", false, killAll(func(m *machine) []*process {
+		{"kill-node", "kill -9 of the node that leads", nothing, killNode(true)},
+		{"kill-follower", "kill -9 of a node that follows", nothing, killNode(false)},
+		{"kill-server", "kill -9 of the server that leads the stream", nothing, killServer(true)},
+		{"kill-replica", "kill -9 of another server", nothing, killServer(false)},
+		{"kill-servers", "kill -9 of all servers at once", nothing, killAll(func(m *machine) []*process {
 			return []*process{m.server}
 		})},
-		{"kill-all", "kill -9 of all servers and nodes at once", false, killAll((*machine).processes)},
-		{"stall-node", "SIGSTOP of the node that leads, until another one does: two leaders", false, stallNode},
-		{"stall-server", "SIGSTOP of the server that leads the stream, until another one does", false, stallServer},
-		{"cut-leader", "the machine whose server leads the stream is cut off", true, cut(true, true, true)},
-		{"cut-replica", "another machine is cut off", true, cut(false, true, true)},
-		{"cut-out", "what the leading server's machine sends is lost", true, cut(true, true, false)},
-		{"cut-in", "what is sent to the leading server's machine is lost", true, cut(true, false, true)},
-		{"cut-all", "all machines are cut off from each other, for 5 s", true, cutAll},
-		{"flap", "the link of the leading server's machine goes down and up ten times, .5 s each", true, flap},
-		{"full-leader", "the disk of the server that leads the stream is full", true, full(true)},
-		{"full-replica", "the disk of another server is full", true, full(false)},
-		{"flip", "a bit of each block of a replica flips, while its server is down", false, damage(flip)},
-		{"cut-block", "half of each block of a replica is cut off, while its server is down", false, damage(truncate)},
-		{"power", "all servers lose their power at once", true, power},
+		{"kill-all", "kill -9 of all servers and nodes at once", nothing, killAll((*machine).processes)},
+		{"stall-node", "SIGSTOP of the node that leads, until another one does: two leaders", nothing, stallNode},
+		{"stall-server", "SIGSTOP of the server that leads the stream, until another one does", nothing, stallServer},
+		{"cut-leader", "the machine whose server leads the stream is cut off", spaces, cut(true, true, true)},
+		{"cut-replica", "another machine is cut off", spaces, cut(false, true, true)},
+		{"cut-out", "what the leading server's machine sends is lost", spaces, cut(true, true, false)},
+		{"cut-in", "what is sent to the leading server's machine is lost", spaces, cut(true, false, true)},
+		{"cut-all", "all machines are cut off from each other, for 5 s", spaces, cutAll},
+		{"flap", "the link of the leading server's machine goes down and up ten times, .5 s each", spaces, flap},
+		{"full-leader", "the disk of the server that leads the stream is full", spaces, full(true)},
+		{"full-replica", "the disk of another server is full", spaces, full(false)},
+		{"flip", "a bit of each block of a replica flips, while its server is down", nothing, damage(flip)},
+		{
+			"cut-block", "half of each block of a replica is cut off, while its server is down", nothing,
+			damage(truncate),
+		},
+		{
+			"step-node", "the clock of the node that leads is set, an hour ahead and back",
+			clocks, stepClock((*cluster).leads, true, (*machine).theNode),
+		},
+		{
+			"step-follower", "the clock of a node that follows is set, an hour ahead and back",
+			clocks, stepClock((*cluster).leads, false, (*machine).theNode),
+		},
+		{
+			"step-server", "the clock of the server that leads the stream is set, an hour ahead and back",
+			clocks, stepClock((*cluster).streams, true, (*machine).theServer),
+		},
+		{
+			"step-lease", "the clock of the server that leads the bucket of the lease is set in the same way",
+			clocks, stepClock((*cluster).leases, true, (*machine).theServer),
+		},
+		{
+			"step-other", "the clock of a server that does not lead that bucket is set in the same way",
+			clocks, stepClock((*cluster).leases, false, (*machine).theServer),
+		},
+		{
+			"lease-ahead", "kill -9 of the node that leads, and that bucket's server goes an hour ahead at once",
+			clocks, stepHandover(hour),
+		},
+		{
+			"lease-behind", "kill -9 of the node that leads, and that bucket's server goes an hour back at once",
+			clocks, stepHandover(-hour),
+		},
+		{
+			"start-ahead", "kill -9 of the node that leads, which starts again with a clock an hour ahead",
+			clocks, startOff(hour),
+		},
+		{
+			"start-behind", "kill -9 of the node that leads, which starts again with a clock an hour behind",
+			clocks, startOff(-hour),
+		},
+		{"power", "all servers lose their power at once", spaces, power},
 	}
 }
 

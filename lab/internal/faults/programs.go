@@ -21,8 +21,8 @@ func programsIn(dir string) programs {
 }
 
 // build compiles the programs with the go command: the server that the module of the laboratory
-// pins, and the command noregret as it is.
-func build(ctx context.Context, dir string) (p programs, err error) {
+// pins, and the command noregret as it is, with clocks of their own if they need them.
+func build(ctx context.Context, dir string, clocks bool) (p programs, err error) {
 	p = programsIn(dir)
 	run := func(in string, args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "go", args...)
@@ -35,11 +35,18 @@ func build(ctx context.Context, dir string) (p programs, err error) {
 		return strings.TrimSpace(string(out)), err
 	}
 	lab, err := run("", "list", "-m", "-f", "{{.Dir}}", "github.com/noregret/noregret/lab")
-	if err == nil {
-		_, err = run(lab, "build", "-o", p.server, "github.com/nats-io/nats-server/v2")
+	with := "" // the same as no overlay
+	if err == nil && clocks {
+		var root string
+		if root, err = run(lab, "env", "GOROOT"); err == nil {
+			with, err = overlay(dir, root)
+		}
 	}
 	if err == nil {
-		_, err = run(filepath.Dir(lab), "build", "-o", p.node, "./cmd/noregret")
+		_, err = run(lab, "build", "-overlay", with, "-o", p.server, "github.com/nats-io/nats-server/v2")
+	}
+	if err == nil {
+		_, err = run(filepath.Dir(lab), "build", "-overlay", with, "-o", p.node, "./cmd/noregret")
 	}
 	if err != nil {
 		err = noregret.Errorf(noregret.Internal, "programs", "%w", err)
@@ -52,7 +59,9 @@ type process struct {
 	name string
 	args []string
 	log  string // the file of what it prints
-	cmd  *exec.Cmd
+	// ahead is the file of the seconds by which its clock is ahead, if it has one of its own.
+	ahead string
+	cmd   *exec.Cmd
 }
 
 // start starts the process.
@@ -63,6 +72,7 @@ func (p *process) start() error {
 	}
 	defer func() { _ = log.Close() }() // the process has its own descriptor
 	cmd := exec.Command(p.args[0], p.args[1:]...)
+	cmd.Env = append(os.Environ(), aheadVariable+"="+p.ahead)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, endsWithUs()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
