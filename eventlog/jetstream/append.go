@@ -209,6 +209,13 @@ func (l *Log) store(ctx context.Context, m *message) (stored bool, err error) {
 // inPlace looks which message has the place of another one: the same, or a foreign one. A refusal
 // may speak of one that is not committed, and a replica may be behind or damaged: then none is
 // found.
+//
+// One replica is enough, whichever it is, also one that is behind or was deposed as the leader. A
+// server puts a message into its copy of the stream, which is all that it reads from, when the
+// message is committed, that is on a majority, and not before: a message that only the leader has
+// is in its Raft log, and what may still be overwritten there was never in a copy. No message of a
+// term that follows can have the place of a committed one. Only servers that lose what they have
+// flushed could take it back, and then the leader's answer would prove no more: marks notice that.
 func (l *Log) inPlace(ctx context.Context, m *message) (held, found bool, err error) {
 	look := func(got raw) bool {
 		held = got.sequence == m.sequence && bytes.Equal(got.data, m.data)

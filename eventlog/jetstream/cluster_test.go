@@ -242,6 +242,7 @@ func TestCluster(t *testing.T) {
 	run("DamagedReplica", c.damagedReplica)
 	run("Verifies", c.verifies)
 	run("NoMajority", c.noMajority)
+	run("NotCommitted", c.notCommitted)
 }
 
 // revive starts the servers that are dead, and lets those go on that were stopped.
@@ -443,6 +444,73 @@ func (c *cluster) noMajority(t *testing.T) {
 	if s := l.Stats(); s.Last != 16 || s.Snapshot != 10 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// notCommitted lets a message reach only the server that leads: it is in that server's Raft log,
+// and an append at its place is refused, but no read finds it before a majority has it. So what one
+// replica answers is committed, which inPlace relies on.
+func (c *cluster) notCommitted(t *testing.T) {
+	leads := c.leader(t, openLog(t, c.options(t, "raft")))
+	near := c.options(t, "raft")
+	// The server that a node is connected to answers its reads.
+	near.Servers = []string{fmt.Sprint("nats://127.0.0.1:", c.servers[leads].Port)}
+	near.Connect = []nats.Option{nats.IgnoreDiscoveredServers()}
+	l := openLog(t, near)
+	fill(t, l, 0, 3)
+	for i, cmd := range c.commands {
+		if i != leads {
+			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	l.mu.Lock()
+	m := encode(l.last, group("not committed", 3))
+	l.mu.Unlock()
+	logs := filepath.Join(c.servers[leads].Dir, "jetstream", "$SYS", "_js_", "*", "msgs")
+	limit, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !has(t, logs, "not committed") {
+		if err := l.wire.publish(limit, m); err == nil {
+			t.Fatal("it was acknowledged without a majority")
+		}
+		if limit.Err() != nil {
+			t.Fatal("the server that leads does not take it")
+		}
+	}
+	t.Logf("a second attempt: %v", l.wire.publish(t.Context(), m))
+	if raws, err := l.wire.fetch(t.Context(), m.sequence, 1); err != nil || len(raws) > 0 {
+		t.Errorf("it is read as %+v, %v", raws, err)
+	}
+	if held, found, err := l.inPlace(t.Context(), m); held || found {
+		t.Errorf("it has its place: %v, %v, %v", held, found, err)
+	}
+	for i, cmd := range c.commands {
+		if i != leads {
+			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if stored, err := l.store(t.Context(), m); err != nil || !stored {
+		t.Fatalf("%v, %v", stored, err)
+	}
+	if s := l.Stats(); s.Last != 8 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// has reports whether a file of the directories that match a pattern has a text.
+func has(t testing.TB, dirs, text string) bool {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dirs, "*.blk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		b, err := os.ReadFile(name)
+		return err == nil && strings.Contains(string(b), text) // else it was removed meanwhile
+	})
 }
 
 // flip flips a bit of the first file of a directory that has a text.
