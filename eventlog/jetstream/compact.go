@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -27,9 +28,16 @@ func (e entry) point() point { return point{e.Position, e.Sequence, e.Sum} }
 
 func entryOf(p point) entry { return entry{p.position, p.sequence, p.sum} }
 
+// nodeKeys is the bucket of the nodes.
+type nodeKeys struct {
+	js.KeyValue
+	place   string // names the log in errors
+	timeout time.Duration
+}
+
 // get reads a key; the revision is 0 if there is none.
-func (l *Log) get(ctx context.Context, key string, value any) (revision uint64, err error) {
-	got, err := l.lookUp(ctx, key, value)
+func (k nodeKeys) get(ctx context.Context, key string, value any) (revision uint64, err error) {
+	got, err := k.lookUp(ctx, key, value)
 	if got == nil {
 		return 0, err
 	}
@@ -37,55 +45,61 @@ func (l *Log) get(ctx context.Context, key string, value any) (revision uint64, 
 }
 
 // lookUp reads a key; the entry is nil if there is none, and after an error.
-func (l *Log) lookUp(ctx context.Context, key string, value any) (js.KeyValueEntry, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
+func (k nodeKeys) lookUp(ctx context.Context, key string, value any) (js.KeyValueEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.timeout)
 	defer cancel()
-	got, err := l.keys.Get(ctx, key)
+	got, err := k.Get(ctx, key)
 	if errors.Is(err, js.ErrKeyNotFound) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
+		return nil, errorAt(k.place, noregret.Internal, "the bucket of the nodes: %w", err)
 	}
 	if err := json.Unmarshal(got.Value(), value); err != nil {
-		return nil, l.damaged("the key %s of the bucket of the nodes: %v", key, err)
+		return nil, damagedAt(k.place, "the key %s of the bucket of the nodes: %v", key, err)
 	}
 	return got, nil
 }
 
 // put writes a key that had a revision.
-func (l *Log) put(ctx context.Context, key string, value any, revision uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
+func (k nodeKeys) put(ctx context.Context, key string, value any, revision uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, k.timeout)
 	defer cancel()
 	b, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
 	if revision == 0 {
-		_, err = l.keys.Create(ctx, key, b) // also if it was there before
+		_, err = k.Create(ctx, key, b) // also if it was there before
 		return err
 	}
-	_, err = l.keys.Update(ctx, key, b, revision)
+	_, err = k.Update(ctx, key, b, revision)
 	return err
+}
+
+// base reads up to where events were dropped, in as many tries as there are.
+func (k nodeKeys) base(ctx context.Context, t *tries) (point, error) {
+	for {
+		var base entry
+		_, err := k.get(ctx, baseKey, &base)
+		if err == nil || noregret.CodeOf(err) != noregret.Internal || !t.again() {
+			return base.point(), err
+		}
+	}
 }
 
 // readBase reads up to where events were dropped.
 func (l *Log) readBase(ctx context.Context) error {
 	t := l.tries(ctx)
 	defer t.stop()
-	for {
-		var base entry
-		_, err := l.get(ctx, baseKey, &base)
-		if err == nil {
-			l.mu.Lock()
-			l.rebase(base.point())
-			l.mu.Unlock()
-			return nil
-		}
-		if noregret.CodeOf(err) != noregret.Internal || !t.again() {
-			return err
-		}
+	base, err := l.keys.base(ctx, t)
+	if err != nil {
+		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rebase(base)
+	return nil
 }
 
 // rebase notes a base, which never becomes less. The caller holds mu.
@@ -145,7 +159,7 @@ func (l *Log) slowest(ctx context.Context, upTo uint64) (uint64, error) {
 	}
 	for _, name := range names {
 		var latest entry
-		revision, err := l.get(ctx, nodePrefix+name, &latest)
+		revision, err := l.keys.get(ctx, nodePrefix+name, &latest)
 		if err != nil {
 			return 0, err
 		}
@@ -178,12 +192,12 @@ func (l *Log) drop(ctx context.Context, base point, ends uint64) error {
 
 func (l *Log) dropOnce(ctx context.Context, base point, ends uint64) error {
 	var now entry
-	revision, err := l.get(ctx, baseKey, &now)
+	revision, err := l.keys.get(ctx, baseKey, &now)
 	if err != nil {
 		return err
 	}
 	if now.Position < base.position {
-		if err := l.wire.change(func() error { return l.put(ctx, baseKey, entryOf(base), revision) }); err != nil {
+		if err := l.wire.change(func() error { return l.keys.put(ctx, baseKey, entryOf(base), revision) }); err != nil {
 			return err
 		}
 	}
@@ -205,7 +219,7 @@ func (l *Log) dropOnce(ctx context.Context, base point, ends uint64) error {
 func (l *Log) tell(ctx context.Context, at point) {
 	key := nodePrefix + l.node
 	var now entry
-	if revision, err := l.get(ctx, key, &now); err == nil && (revision == 0 || now.Position < at.position) {
-		_ = l.put(ctx, key, entryOf(at), revision)
+	if revision, err := l.keys.get(ctx, key, &now); err == nil && (revision == 0 || now.Position < at.position) {
+		_ = l.keys.put(ctx, key, entryOf(at), revision)
 	}
 }

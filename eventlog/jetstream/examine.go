@@ -35,7 +35,7 @@ const (
 // acknowledge no client can see: their monitors tell. Options.Dir is not used.
 func Examine(ctx context.Context, o Options) (servers []string, out []Condition, err error) {
 	err = connect(ctx, o, func(l *Log, _ *tries) error {
-		info, err := l.peers(ctx)
+		info, err := peers(ctx, l.wire, o.Patience)
 		if err != nil {
 			return err
 		}

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	js "github.com/nats-io/nats.go/jetstream"
-
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/eventlog"
 	"github.com/noregret/noregret/eventlog/internal/appendqueue"
@@ -25,7 +23,7 @@ type Log struct {
 	events  eventlog.Options
 	place   string
 	wire    *wire
-	keys    js.KeyValue // the base, and the snapshots of the nodes
+	keys    nodeKeys // the base, and the snapshots of the nodes
 	node    string
 	lock    *atomicfile.Lock
 	created int64
@@ -99,13 +97,17 @@ func (l *Log) writable() error {
 // errorf is [noregret.Errorf] at the stream, for any number of causes. What is said of the same
 // stream is not said twice.
 func (l *Log) errorf(code noregret.Code, format string, args ...any) error {
+	return errorAt(l.place, code, format, args...)
+}
+
+func errorAt(place string, code noregret.Code, format string, args ...any) error {
 	for i, a := range args {
-		if e, ok := a.(*noregret.Error); ok && e.Place == l.place {
+		if e, ok := a.(*noregret.Error); ok && e.Place == place {
 			args[i] = &noregret.Error{Code: e.Code, Message: e.Message, Err: e.Err}
 		}
 	}
 	err := fmt.Errorf(format, args...)
-	return &noregret.Error{Code: code, Place: l.place, Message: err.Error(), Err: err}
+	return &noregret.Error{Code: code, Place: place, Message: err.Error(), Err: err}
 }
 
 // failure makes the error of a log that fails. What was lost or changed is named as such.
@@ -144,8 +146,10 @@ func (l *Log) lost(format string, args ...any) error {
 }
 
 // damaged makes the error of messages that cannot be read.
-func (l *Log) damaged(format string, args ...any) error {
-	return l.errorf(noregret.BadInput, "%w: %s", eventlog.ErrDamaged, fmt.Sprintf(format, args...))
+func (l *Log) damaged(format string, args ...any) error { return damagedAt(l.place, format, args...) }
+
+func damagedAt(place, format string, args ...any) error {
+	return errorAt(place, noregret.BadInput, "%w: %s", eventlog.ErrDamaged, fmt.Sprintf(format, args...))
 }
 
 // apply adds consecutive messages to what is known of the log. Those that are known already are
@@ -276,9 +280,16 @@ type tries struct {
 // tries returns the tries of one undertaking. They end with the patience, with ctx and with the
 // log; one attempt has its own bound.
 func (l *Log) tries(ctx context.Context) *tries {
-	limit, cancel := context.WithTimeout(ctx, l.o.Patience)
-	stop := context.AfterFunc(l.life, cancel)
-	return &tries{limit, func() { stop(); cancel() }, 5 * time.Millisecond}
+	t := newTries(ctx, l.o.Patience)
+	cancel, stop := t.stop, context.AfterFunc(l.life, t.stop)
+	t.stop = func() { stop(); cancel() }
+	return t
+}
+
+// newTries returns tries that end with the patience and with ctx.
+func newTries(ctx context.Context, patience time.Duration) *tries {
+	limit, cancel := context.WithTimeout(ctx, patience)
+	return &tries{limit, cancel, 5 * time.Millisecond}
 }
 
 // again waits before the next try, longer each time, and reports whether there is one.

@@ -37,7 +37,7 @@ func Nodes(ctx context.Context, o Options) (nodes []Node, err error) {
 		names, err := l.nodeNames(ctx)
 		for _, name := range names {
 			var latest entry
-			told, err := l.lookUp(ctx, nodePrefix+name, &latest)
+			told, err := l.keys.lookUp(ctx, nodePrefix+name, &latest)
 			if err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ func (l *Log) objects(ctx context.Context) (js.ObjectStore, error) {
 // back what it has put before it notes it, because events are dropped on the strength of it.
 func (l *Log) upload(ctx context.Context, position uint64) error {
 	var now stored
-	revision, err := l.get(ctx, storedKey, &now)
+	revision, err := l.keys.get(ctx, storedKey, &now)
 	if err != nil || slices.Contains(now.Positions, position) {
 		return err
 	}
@@ -82,7 +82,7 @@ func (l *Log) upload(ctx context.Context, position uint64) error {
 	drop := max(0, len(now.Positions)-l.events.KeepSnapshots)
 	old := now.Positions[:drop]
 	now.Positions = now.Positions[drop:]
-	if err := l.put(ctx, storedKey, now, revision); err != nil {
+	if err := l.keys.put(ctx, storedKey, now, revision); err != nil {
 		return err
 	}
 	for _, p := range old {
@@ -211,7 +211,7 @@ func (l *Log) listed(ctx context.Context) (list stored, err error) {
 	behind := errors.New("the list of the snapshots in the bucket is behind")
 	err = l.insist(ctx, func() error {
 		list = stored{}
-		if _, err := l.get(ctx, storedKey, &list); err != nil {
+		if _, err := l.keys.get(ctx, storedKey, &list); err != nil {
 			return err
 		}
 		n := len(list.Positions)
@@ -229,7 +229,7 @@ func (l *Log) listed(ctx context.Context) (list stored, err error) {
 // cover sees to it that the bucket has a snapshot of what is to be dropped.
 func (l *Log) cover(ctx context.Context, upTo, latest uint64) error {
 	var list stored
-	_, err := l.get(ctx, storedKey, &list)
+	_, err := l.keys.get(ctx, storedKey, &list)
 	if n := len(list.Positions); err != nil || n > 0 && list.Positions[n-1] >= upTo {
 		return err
 	}

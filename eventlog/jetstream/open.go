@@ -205,11 +205,13 @@ func (l *Log) find(ctx context.Context) error {
 		return err
 	}
 	l.created, l.firstSeq = state.created, max(state.first, 1)
-	if l.keys, err = bucket(ctx, l.wire, l.o, l.reads, "nodes", js.KeyValueConfig{
+	keys, err := bucket(ctx, l.wire, l.o, l.reads, "nodes", js.KeyValueConfig{
 		Description: "what the nodes of a noregret service have of its log",
-	}); err != nil {
+	})
+	if err != nil {
 		return l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
 	}
+	l.keys = nodeKeys{keys, l.place, l.o.Timeout}
 	return nil
 }
 
@@ -288,7 +290,7 @@ func (l *Log) beginAfter(ctx context.Context) error {
 		return l.errorf(noregret.Usage, "a log is here already, and it does not begin with position %d: want a new "+
 			"stream", l.begins+1)
 	}
-	if err := l.put(ctx, baseKey, entry{Position: l.begins}, 0); err != nil {
+	if err := l.keys.put(ctx, baseKey, entry{Position: l.begins}, 0); err != nil {
 		return l.errorf(noregret.Internal, "the bucket of the nodes: %w", err)
 	}
 	return l.readBase(ctx)

@@ -224,24 +224,24 @@ func (l *Log) readSnapshot(position uint64) (s *eventlog.SavedSnapshot, at point
 	case int64(binary.LittleEndian.Uint64(b[20:])) != l.created:
 		return nil, at, "it belongs to another log", nil
 	}
-	return eventlog.NewSavedSnapshot(position, size, &openState{f, l}, f.Close), at, "", nil
+	return eventlog.NewSavedSnapshot(position, size, &openState{f, l.life.Done(), l.place}, f.Close), at, "", nil
 }
 
 // openState is a snapshot's file behind the header. It can be read until the log is closed.
 type openState struct {
-	file *os.File
-	log  *Log
+	file   *os.File
+	closed <-chan struct{} // of the log, as is the place
+	place  string
 }
 
 // ReadAt implements [io.ReaderAt].
 func (o *openState) ReadAt(b []byte, at int64) (int, error) {
-	o.log.mu.Lock()
-	closed := o.log.closed
-	o.log.mu.Unlock()
-	if closed {
-		return 0, noregret.Errorf(noregret.Usage, o.log.place, "%w", eventlog.ErrClosed)
+	select {
+	case <-o.closed:
+		return 0, noregret.Errorf(noregret.Usage, o.place, "%w", eventlog.ErrClosed)
+	default:
+		return o.file.ReadAt(b, snapshotHeader+at)
 	}
-	return o.file.ReadAt(b, snapshotHeader+at)
 }
 
 // choose opens the first of the snapshots that is whole and belongs to the log. It is nil if there

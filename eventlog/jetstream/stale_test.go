@@ -57,15 +57,18 @@ func TestDroppedSeenLate(t *testing.T) {
 	if err := l.Compact(ctx, 3); err != nil {
 		t.Fatal(err)
 	}
+	late := func() nodeKeys {
+		return nodeKeys{&behindKeys{l.keys.KeyValue, 3}, l.place, o.Timeout}
+	}
 	behind := &Log{
-		o: o, place: l.place, wire: l.wire, keys: &behindKeys{l.keys, 3}, life: ctx,
+		o: o, place: l.place, wire: l.wire, keys: late(), life: ctx,
 	}
 	if err := behind.purged(ctx, 2); !errors.Is(err, eventlog.ErrCompacted) {
 		t.Errorf("%v, want %v", err, eventlog.ErrCompacted)
 	}
 	// A node that begins meanwhile gets the snapshot all the same.
 	behind.o.Dir, behind.created, behind.last = t.TempDir(), l.created, point{position: 4}
-	behind.keys = &behindKeys{l.keys, 3}
+	behind.keys = late()
 	if err := os.Mkdir(filepath.Join(behind.o.Dir, snapshotDir), 0o700); err != nil {
 		t.Fatal(err)
 	}

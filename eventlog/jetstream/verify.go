@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -92,7 +93,7 @@ func (r *Report) Err() error {
 func Verify(ctx context.Context, o Options) (*Report, error) {
 	var r *Report
 	err := visit(ctx, o, func(l *Log) (err error) {
-		r, err = newVerification(l).run(ctx)
+		r, err = newVerification(l.wire, l.keys, o.Patience).run(ctx)
 		return err
 	})
 	return r, err
@@ -100,8 +101,12 @@ func Verify(ctx context.Context, o Options) (*Report, error) {
 
 // verification is a call of Verify in progress.
 type verification struct {
-	*Log
+	wire     *wire
+	keys     nodeKeys
+	patience time.Duration // of each of its undertakings
+
 	report  Report
+	base    point    // up to which the events were dropped
 	from    uint64   // the first message
 	to      uint64   // the last one
 	known   []known  // of each message, as the first copy has it that is whole
@@ -135,8 +140,29 @@ func extractOf(m *message) extract {
 	return extract{sums{m.sum, m.previous, true}, known{m.last(), m.first}}
 }
 
-func newVerification(l *Log) *verification {
-	return &verification{Log: l, report: Report{Stream: l.o.Stream, Findings: []Finding{}}}
+func newVerification(w *wire, keys nodeKeys, patience time.Duration) *verification {
+	return &verification{
+		wire: w, keys: keys, patience: patience, report: Report{Stream: w.stream, Findings: []Finding{}},
+	}
+}
+
+// tries returns the tries of one undertaking.
+func (v *verification) tries(ctx context.Context) *tries { return newTries(ctx, v.patience) }
+
+// peers asks the leader for the servers of the stream.
+func (v *verification) peers(ctx context.Context) (js.StreamInfo, error) {
+	return peers(ctx, v.wire, v.patience)
+}
+
+// readBase reads up to where events were dropped. The replica that says it may be behind.
+func (v *verification) readBase(ctx context.Context) error {
+	t := v.tries(ctx)
+	defer t.stop()
+	base, err := v.keys.base(ctx, t)
+	if err == nil && base.position > v.base.position {
+		v.base = base
+	}
+	return err
 }
 
 // run verifies all copies.
@@ -184,14 +210,14 @@ func (v *verification) run(ctx context.Context) (*Report, error) {
 }
 
 // peers asks the leader for the servers of the stream. That of a single server is one, too.
-func (l *Log) peers(ctx context.Context) (info js.StreamInfo, err error) {
-	t := l.tries(ctx)
+func peers(ctx context.Context, w *wire, patience time.Duration) (info js.StreamInfo, err error) {
+	t := newTries(ctx, patience)
 	defer t.stop()
 	for {
 		info = js.StreamInfo{}
-		if err = l.wire.ask(ctx, "STREAM.INFO", "", &info); err == nil {
+		if err = w.ask(ctx, "STREAM.INFO", "", &info); err == nil {
 			if info.Cluster == nil || info.Cluster.Leader == "" && len(info.Cluster.Replicas) == 0 {
-				info.Cluster = &js.ClusterInfo{Leader: l.wire.conn.ConnectedServerName()}
+				info.Cluster = &js.ClusterInfo{Leader: w.conn.ConnectedServerName()}
 			}
 			if leader := info.Cluster.Leader; leader != "" {
 				info.Cluster.Replicas = append(info.Cluster.Replicas, &js.PeerInfo{Name: leader})
@@ -200,10 +226,10 @@ func (l *Log) peers(ctx context.Context) (info js.StreamInfo, err error) {
 			err = errors.New("nobody leads it")
 		}
 		if errors.Is(err, errNoStream) {
-			return info, l.errorf(noregret.NotFound, "%w", err)
+			return info, errorAt(place(w.stream), noregret.NotFound, "%w", err)
 		}
 		if !t.again() {
-			return info, l.errorf(noregret.Internal, "%w", err)
+			return info, errorAt(place(w.stream), noregret.Internal, "%w", err)
 		}
 	}
 }
@@ -222,11 +248,11 @@ func (v *verification) lead(ctx context.Context, server string) error {
 		})
 		if ready && wait <= 0 { // and look meanwhile whether it has become so
 			wait = 6
-			err = v.wire.stepDown(ctx, v.o.Stream, server)
+			err = v.wire.stepDown(ctx, v.wire.stream, server)
 		}
 		if !t.again() {
 			return fmt.Errorf("it could not be made the leader: %w", errors.Join(err,
-				fmt.Errorf("after %v %s leads", v.o.Patience, info.Cluster.Leader)))
+				fmt.Errorf("after %v %s leads", v.patience, info.Cluster.Leader)))
 		}
 	}
 }

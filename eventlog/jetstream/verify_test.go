@@ -175,7 +175,7 @@ func TestVerifyCompares(t *testing.T) {
 			[]string{"n0: message 2 (positions 2 to 2): it does not follow the event up to which the log was dropped"},
 		},
 	} {
-		v := newVerification(&Log{o: Options{Stream: "s"}})
+		v := newVerification(&wire{stream: "s"}, nodeKeys{}, 0)
 		v.from, v.to = 1, 4
 		if tc.name == "another begin" {
 			v.base, v.from = good[0].end(), 2
