@@ -103,9 +103,6 @@ func cardFigures(line func(format string, args ...any), m *classify.Model) {
 	}
 	how := fmt.Sprintf("cross-fitted on %d rows in %d folds: every row is predicted by a model that has not seen it",
 		f.Rows, f.Folds)
-	if f.Folds == 1 {
-		how = fmt.Sprintf("of %d rows that were held out before the last iterations", f.Rows)
-	}
 	line("- On new rows the values of the table are to be expected. They are %s. The intervals are of 95 %%.", how)
 	line("\n| measure | value | from | to |\n| --- | --- | --- | --- |")
 	for _, x := range f.Values {
