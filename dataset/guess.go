@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // lookRows is the number of rows that decide how columns are read, as far as one row does not.
@@ -25,6 +26,7 @@ type guess struct {
 	cell    string      // the first value
 	marked  string      // the first number with a point or a comma
 	orders  orderSet    // Date, Timestamp: the orders in which all dates so far are some
+	word    bool        // a value was one of missingWords
 	settled bool        // further values cannot change the result
 	values  int         // Categorical: values, and the words in them
 	words   int
@@ -35,7 +37,11 @@ type guess struct {
 // quoted; there a first number without one settles the column, but for one with a currency: the
 // large ones of these often have marks of thousands and are quoted, the others not.
 func (g *guess) see(cell []byte, opt *Options, commas bool) {
-	if g.settled || missingNumber(cell, opt.MissingValues) {
+	if g.settled {
+		return
+	}
+	if missingNumber(cell, opt.MissingValues) {
+		g.word = g.word || missingWord(cell) && !slices.Contains(opt.MissingValues, string(cell))
 		return
 	}
 	switch g.kind {
@@ -213,9 +219,13 @@ func (g *guess) notation(opt *Options, other byte) (notation, error) {
 	return n, nil
 }
 
-// apply sets kind and reading of a column. A column without a value is numeric.
+// apply sets kind and reading of a column. A column without a value is numeric, one that has words
+// for missing values alone is categorical: they may be values.
 func (g *guess) apply(c *Column, opt *Options, other others, center bool) error {
-	if c.Kind = g.kind; c.Kind == "" {
+	switch c.Kind = g.kind; {
+	case c.Kind == "" && g.word:
+		c.Kind = Categorical
+	case c.Kind == "":
 		c.Kind = Numeric
 	}
 	if g.isText() {

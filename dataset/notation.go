@@ -316,8 +316,12 @@ func nearDay(b []byte) bool {
 	return min(n[0], n[1]) >= 1 && min(n[0], n[1]) <= 12 && max(n[0], n[1]) <= 31
 }
 
-// missingMarks are the cells that are missing numbers besides those of isMissing.
-var missingMarks = []string{"-", "--", ".", "#N/A", `\N`}
+// missingMarks are the cells that are missing numbers besides those of isMissing, and missingWords
+// those, in any case of letters, that may be a category where no number is.
+var (
+	missingMarks = []string{"-", "--", ".", "#N/A", `\N`}
+	missingWords = []string{"missing", "none", "unknown", "<na>"}
+)
 
 // missingNumber reports whether a cell where a number belongs denotes a missing value; more are
 // those of Options.MissingValues.
@@ -330,5 +334,15 @@ func missingNumber(cell []byte, more []string) bool {
 			return true
 		}
 	}
-	return slices.Contains(more, string(cell))
+	return missingWord(cell) || slices.Contains(more, string(cell))
+}
+
+// missingWord reports whether a cell is one of missingWords.
+func missingWord(cell []byte) bool {
+	for _, w := range missingWords {
+		if foldEqual(cell, w) {
+			return true
+		}
+	}
+	return false
 }

@@ -57,8 +57,8 @@ const (
 )
 
 // Missing is the rule for missing cells of columns of numbers and dates. A cell is missing if it is
-// empty, one of NA, N/A, NaN, ? and null in any case of letters, one of - -- . #N/A \N, or one of
-// Options.MissingValues.
+// empty, one of NA, N/A, NaN, ?, null, missing, none, unknown and <NA> in any case of letters, one
+// of - -- . #N/A \N, or one of Options.MissingValues.
 type Missing string
 
 // The rules for missing cells. The zero Missing is MissingIndicator.

@@ -197,6 +197,17 @@ func TestReadings(t *testing.T) {
 			Column{Kind: Numeric},
 			"- 2 -",
 		},
+		{"words for missing values", "a,y\nnone,p\n2,q\nUnknown,q\n<NA>,p\nMISSING,p\n7,p\n", Options{}, Column{
+			Kind: Numeric,
+		}, "- 2 - - - 7"},
+		{"words for missing dates", "a,y\nunknown,p\n2024-02-29,q\nnone,q\n2024-03-01,p\n", Options{}, Column{
+			Kind: Date, Center: 1709164800,
+		}, "- - - 1"},
+		{"words that may be values", "a,y\nnone,p\n?,q\nnone,q\n", Options{}, Column{Kind: Categorical}, "1 - 1"},
+		{"words among words", "a,y\nnone,p\nred,q\nunknown,q\n", Options{}, Column{Kind: Categorical}, "1 - -"},
+		{"a word that is named", "a,y\nnone,p\n?,q\n", Options{MissingValues: []string{"none"}}, Column{
+			Kind: Numeric,
+		}, "- -"},
 		{"Unix time", "a,y\n1700000001,p\n1700000002,q\n1699999999,q\n", Options{}, Column{
 			Kind: Numeric, Center: 1700000001,
 		}, "- 1 -2"},
@@ -513,9 +524,9 @@ func TestReadingErrors(t *testing.T) {
 				`way, in one currency or none and without units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
 		},
 		{
-			"numbers after a word", "a,b,y\nunknown,1,p\n" + many(9, "%d,1,p\n"),
+			"numbers after a word", "a,b,y\nclosed,1,p\n" + many(9, "%d,1,p\n"),
 			Options{},
-			`:2: column "a": 9 of 10 values are numbers, or nearly, but "unknown" is none: write all in one ` +
+			`:2: column "a": 9 of 10 values are numbers, or nearly, but "closed" is none: write all in one ` +
 				`way, in one currency or none and without units, name the values that mean missing (--missing-values), or say that they are names (--categorical)`,
 		},
 		{

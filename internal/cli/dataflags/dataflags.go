@@ -76,7 +76,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	s.Var(command.NewChoice(&f.dateOrder, "auto", "dmy", "mdy"), "date-order",
 		"order of day and month in dates such as 1/2/2024; auto finds it in the first rows")
 	s.StringSliceVar(&f.missingValues, "missing-values", f.missingValues,
-		"CSV, JSON lines: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, -, --, ., #N/A, \\N")
+		"CSV, JSON lines: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, and, in columns of "+
+			"numbers and dates, -, --, ., #N/A, \\N, missing, none, unknown, <NA>")
 	s.StringSliceVar(&f.center, "center", f.center,
 		"CSV, JSON lines: columns of numbers whose first value is subtracted; those that begin with "+
 			"16,777,216 or more are so without it")
