@@ -134,12 +134,13 @@ func (r *result) newCensus(columns int) []columnCensus {
 
 // RefusedColumn is the cause of an error of [Load] or [Stream] about a column that cannot be meant
 // to be read as it was: one of identifiers, of numbers or dates with other values among them, of
-// those that may be read in two ways, or of numbers that float32 cannot tell apart. What its text
-// says helps, or [Options.IgnoreColumns].
+// those that may be read in two ways, or of numbers that float32 cannot tell apart, or one of two
+// with the same name. What its text says helps, or [Options.IgnoreColumns].
 type RefusedColumn struct {
 	Column string
-	Kind   FindingKind // IDLike, Mixed, Ambiguous or Narrow
+	Kind   FindingKind // IDLike, Mixed, Ambiguous, Narrow or SameName
 	Reason string
+	Cell   string // Mixed: the value that is no number or date as others are, where there is one
 }
 
 // Error implements error.
@@ -169,8 +170,11 @@ func (c *columnCensus) check(col *Column) error {
 	}
 	kinds := c.kinds.count()
 	bad := func(kind FindingKind, file string, line int64, format string, args ...any) error {
-		return noregret.BadInputf(place(file, line), "%w",
-			inColumn(col.Name, &RefusedColumn{Kind: kind, Reason: fmt.Sprintf(format, args...)}))
+		refused := &RefusedColumn{Kind: kind, Reason: fmt.Sprintf(format, args...)}
+		if kind == Mixed {
+			refused.Cell = c.odd
+		}
+		return noregret.BadInputf(place(file, line), "%w", inColumn(col.Name, refused))
 	}
 	what, file, line := c.odd, c.oddFile, c.oddAt
 	if what == "" {

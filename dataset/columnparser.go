@@ -57,13 +57,18 @@ func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 			"in one way%s", quote(cell), col.notation,
 			p.opt.advise(", or say which mark is the decimal one (--decimal)"))
 	}
-	return mixed("cell %s is not a number, but the column's first value is one%s", quote(cell), p.opt.advise(
+	return mixedWith(cell, "cell %s is not a number, but the column's first value is one%s", quote(cell), p.opt.advise(
 		"; declare a column of names with --categorical, or what means missing with --missing-values"))
 }
 
 // mixed is the error of a cell that is not what its column's first values are.
 func mixed(format string, args ...any) error {
 	return &RefusedColumn{Kind: Mixed, Reason: fmt.Sprintf(format, args...)}
+}
+
+// mixedWith is mixed with a cell that is neither number nor date.
+func mixedWith(cell []byte, format string, args ...any) error {
+	return &RefusedColumn{Kind: Mixed, Reason: fmt.Sprintf(format, args...), Cell: string(cell)}
 }
 
 // missing applies the rule for missing cells to one.
@@ -126,7 +131,7 @@ func (p *columnParser) notDate(col *csvColumn, cell []byte) error {
 		return mixed("cell %s is a date, but not of the form of the first ones: want %s%s", quote(cell), want,
 			p.opt.advise("; --date-order says whether the day or the month is first"))
 	}
-	return mixed("cell %s is not %s, but the column's first value is one: want %s%s", quote(cell), what, want,
+	return mixedWith(cell, "cell %s is not %s, but the column's first value is one: want %s%s", quote(cell), what, want,
 		p.opt.advise("; declare a column of names with --categorical"))
 }
 

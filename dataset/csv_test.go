@@ -251,7 +251,7 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"two columns of one name", "a,a,y\n1,2,p\n",
 			Options{},
-			`:1: two columns are named "a": the names must differ`,
+			`:1: two columns are named "a": the names must differ, or leave both out (--ignore-columns)`,
 		},
 		{
 			"ambiguous names", "a,a=x,y\nz,2,p\n",

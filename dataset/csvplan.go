@@ -330,6 +330,11 @@ func (p *csvPlanner) assignRoles(columns []Column) error {
 		if err := set(ref, "ignored", Ignored); err != nil {
 			return err
 		}
+		for i := range columns {
+			if c := &columns[i]; c.Name == ref && c.Kind == "" {
+				c.Kind = Ignored // of the same name
+			}
+		}
 	}
 	for i := range columns {
 		if c := &columns[i]; c.Kind == "" && slices.Contains(p.opt.nominal, c.Name) {
@@ -567,7 +572,7 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 		if name == "" {
 			name = "c" + strconv.Itoa(i+1)
 		}
-		if found[name] {
+		if found[name] && byName[name].Kind != Ignored {
 			return nil, fmt.Errorf("two columns are named %q: the names must differ", name)
 		}
 		found[name] = true

@@ -23,6 +23,7 @@ const (
 	Duplicate FindingKind = "duplicate"  // equal to another one in every row
 	Mixed     FindingKind = "mixed"      // numbers or dates with other values among them
 	Ambiguous FindingKind = "ambiguous"  // numbers or dates that may be read in two ways
+	SameName  FindingKind = "same-name"  // two columns have one name
 	Narrow    FindingKind = "narrow"     // numbers that float32 cannot tell apart
 	Shift     FindingKind = "shift"      // distributed otherwise in the test data
 	NewValues FindingKind = "new-values" // the test data have values that training lacks

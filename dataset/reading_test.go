@@ -640,6 +640,51 @@ func TestNearlyNumbers(t *testing.T) {
 	}
 }
 
+// Two columns of one name are refused, and left out together; a label has a name of its own.
+func TestSameNames(t *testing.T) {
+	path := writeFile(t, "a.csv", "a,b,a,y\n1,2,x,p\n3,4,z,q\n")
+	_, err := readAll(Options{}, path)
+	e, ok := errors.AsType[*RefusedColumn](err)
+	if !ok || e.Column != "a" || e.Kind != SameName || err.Error() != path+`:1: two columns are named "a": the names `+
+		`must differ, or leave both out (--ignore-columns)` {
+		t.Errorf("got %v", err)
+	}
+	opt := Options{IgnoreColumns: []string{"a"}}
+	for range 2 {
+		set := load(t, opt, path)
+		schema := set.Info().Schema
+		if got := strings.Join(firstFeature(t, set), " "); got != "2 4" || schema.Dim != 1 || schema.Validate() != nil {
+			t.Errorf("values %s, %d features, %v", got, schema.Dim, schema.Validate())
+		}
+		opt = Options{Schema: schema}
+	}
+	for _, opt := range []Options{{LabelColumn: "a"}, {WeightColumn: "a"}, {IgnoreColumns: []string{"3"}}} {
+		_, err := readAll(opt, path)
+		if err == nil || !strings.Contains(err.Error(), `two columns are named "a": the names must differ`) {
+			t.Errorf("%+v: %v", opt, err)
+		}
+	}
+}
+
+// What keeps a column from being one of numbers or dates is in the refusal.
+func TestRefusedCell(t *testing.T) {
+	for text, want := range map[string]string{
+		"1,p\nclosed,q\n":                          "closed",
+		"closed,q\n1,p\n2,q\n3,p\n":                "closed",
+		"2024-01-01,p\nlater,q\n":                  "later",
+		"9:30,p\nlater,q\n":                        "later",
+		"later,q\n9:30,p\n9:30,p\n9:30,p\n":        "later",
+		"2024-01-01,p\n1/2/2024,q\n":               "",
+		"$1,p\n1,q\n":                              "",
+		"1/1/24,p\n1/2/24,q\n1/3/24,q\n1/4/24,q\n": "",
+	} {
+		_, err := readAll(Options{}, writeFile(t, "a.csv", "a,y\n"+text))
+		if e, ok := errors.AsType[*RefusedColumn](err); !ok || e.Kind != Mixed || e.Column != "a" || e.Cell != want {
+			t.Errorf("%q: %+v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestDefaultLabel(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,Class,b\n1,p,2\n":     "Class",

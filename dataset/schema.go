@@ -116,14 +116,21 @@ func (s *Schema) validateColumns(features map[string]bool) error {
 }
 
 // checkColumns returns an error if the column names could give two features the same name: equal
-// names, and a name that starts with "c=" where the features of column c are named "c=...".
+// names, unless both columns are ignored, and a name that starts with "c=" where the features of
+// column c are named "c=...".
 func checkColumns(columns []Column, missing Missing) error {
-	seen := make(map[string]bool, len(columns))
+	seen := make(map[string]ColumnKind, len(columns))
 	for _, c := range columns {
-		if seen[c.Name] {
+		kind, again := seen[c.Name]
+		switch role := func(k ColumnKind) bool { return k == LabelKind || k == WeightKind }; {
+		case !again || kind == Ignored && c.Kind == Ignored:
+		case role(kind) || role(c.Kind):
 			return fmt.Errorf("two columns are named %q: the names must differ", c.Name)
+		default:
+			return &RefusedColumn{Column: c.Name, Kind: SameName, Reason: fmt.Sprintf("two columns are named %q: the "+
+				"names must differ, or leave both out (--ignore-columns)", c.Name)}
 		}
-		seen[c.Name] = true
+		seen[c.Name] = c.Kind
 	}
 	for _, c := range columns {
 		prefix := c.prefix(missing)

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -21,17 +22,17 @@ const doctorLong = `Look for what is wrong with data before a classifier is trai
 
 The findings are: id-like (a new name in nearly every row, a new whole number in every row, or one
 that follows the order of the rows), mixed (numbers or dates with other values among them),
-ambiguous (numbers or dates that may be read in two ways), narrow (numbers that float32 cannot tell
-apart), constant (the same value in every row), leaking (the column alone tells the label of nearly
-every row, as what is known only afterwards does, or the order of its numbers alone tells two labels
-apart, AUC .99 or more), duplicate (equal to another column in every row) and one-label (all rows
-have the same label, or none). With --test they are also: shift (distributed otherwise in the test
-data: .1 apart or more and at the level .001 for all columns together, shares of the labels at the
-level .001) and new-values (values that training lacks). The first 4,096 features are looked at.
-Standard error says what was not looked for, and why: leaking columns need 20 rows a value, or a bin
-of values, and 10 rows of other labels than the most frequent. A column that "train" refuses is a
-finding here, is left out, and is not in the output's columns; from standard input, which cannot be
-read again, it is an error as there.
+ambiguous (numbers or dates that may be read in two ways), same-name (two columns of one name),
+narrow (numbers that float32 cannot tell apart), constant (the same value in every row), leaking
+(the column alone tells the label of nearly every row, as what is known only afterwards does, or the
+order of its numbers alone tells two labels apart, AUC .99 or more), duplicate (equal to another
+column in every row) and one-label (all rows have the same label, or none). With --test they are
+also: shift (distributed otherwise in the test data: .1 apart or more and at the level .001 for all
+columns together, shares of the labels at the level .001) and new-values (values that training
+lacks). The first 4,096 features are looked at. Standard error says what was not looked for, and
+why: leaking columns need 20 rows a value, or a bin of values, and 10 rows of other labels than the
+most frequent. A column that "train" refuses is a finding here, is left out, and is not in the
+output's columns; from standard input, which cannot be read again, it is an error as there.
 
 The exit status is 0 without a finding and 3 with one. With --json the output is {data, test, rows,
 features, healthy, columns, findings, skipped}: each of columns says how one is read, as in the
@@ -133,6 +134,20 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 	return noregret.BadInputf(inputs[0], "%s", show.Count(len(findings), "finding", "findings"))
 }
 
+// oddAlone reports whether a column is read if the cell for which it was refused means missing.
+func (o *doctorOptions) oddAlone(ctx context.Context, a *command.App, inputs []string,
+	refused *dataset.RefusedColumn,
+) bool {
+	opt := o.data.Options(ctx, a, nil)
+	opt.MissingValues, opt.CachePath = append(slices.Clip(opt.MissingValues), refused.Cell), ""
+	set, err := dataset.Load(ctx, inputs, opt)
+	if err == nil {
+		return set.Close() == nil
+	}
+	other, ok := errors.AsType[*dataset.RefusedColumn](err)
+	return ok && other.Column != refused.Column
+}
+
 // load reads the data without the columns that are refused, and returns a finding for each of
 // those.
 func (o *doctorOptions) load(ctx context.Context, a *command.App, inputs []string) (*dataset.Set, []dataset.Finding,
@@ -149,6 +164,10 @@ func (o *doctorOptions) load(ctx context.Context, a *command.App, inputs []strin
 		finding := dataset.Finding{Kind: column.Kind, Column: column.Column, Message: column.Reason}
 		if e, ok := errors.AsType[*noregret.Error](err); ok && e.Place != "" {
 			finding.Message = e.Place + ": " + finding.Message
+		}
+		if column.Cell != "" && o.oddAlone(ctx, a, inputs, column) {
+			finding.Message += fmt.Sprintf("; it is the only such value: if %.40q means missing, say so "+
+				"(--missing-values)", column.Cell)
 		}
 		refused = append(refused, finding)
 		o.data.Ignore(column.Column)
