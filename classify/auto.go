@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -127,6 +128,9 @@ type autoFit struct {
 	budget, work float64
 	// warm is what was found on halves of the rows, where the last training begins, or nil.
 	warm *warmStart
+
+	logsOnce sync.Once
+	logs     []float64 // of drawnLogs
 }
 
 // searches reports whether [Auto] chooses for data: not for rows with several labels, for options

@@ -1,9 +1,11 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
@@ -199,13 +201,14 @@ func (a *autoFit) decide(out *crossFitted, r recipe, on *comparedOn) {
 	if r.own || r.algorithm == "omma" {
 		return
 	}
+	order := a.tuningOrder(out.scores)
 	var tuned []int
 	for k := range on.folds {
 		from, to := on.span(k)
-		tuned = predict(tuned, from, to, a.tune(out.scores, on, k))
+		tuned = predict(tuned, from, to, a.tune(out.scores, order, on, k))
 	}
 	d := a.counted(on, tuned)
-	out.tuned, out.offsets = &d, a.tune(out.scores, on, -1)
+	out.tuned, out.offsets = &d, a.tune(out.scores, order, on, -1)
 }
 
 // decision is the label that follows from scores: with one of them 0 if it is above its threshold,
@@ -265,14 +268,31 @@ func (a *autoFit) value(m measure.Objective, cells []float64) float64 {
 	return c.presentValue(m)
 }
 
+// tuningOrder is the order in which tune takes the entries: with two classes by descending scores,
+// so that they are sorted once for all folds, of equal ones the first first.
+func (a *autoFit) tuningOrder(scores [][]float64) []int32 {
+	order := make([]int32, len(scores))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	if a.data.Task == Binary {
+		slices.SortFunc(order, func(i, j int32) int {
+			return cmp.Or(cmp.Compare(scores[j][0], scores[i][0]), cmp.Compare(i, j))
+		})
+	}
+	return order
+}
+
 // tune returns the thresholds that are best for the rows outside a fold. Those of several classes
 // are the best of a few, and in the last comparison tuned jointly.
-func (a *autoFit) tune(scores [][]float64, on *comparedOn, without int) []float64 {
+func (a *autoFit) tune(scores [][]float64, order []int32, on *comparedOn, without int) []float64 {
 	if a.data.Task == Binary {
 		scored := make([]Scored, 0, len(scores))
-		for i, z := range scores {
-			if on.outside(without, i) {
-				scored = append(scored, Scored{Score: z[0], Weight: on.weight[i], Positive: on.truth[i] == 0})
+		for _, i := range order {
+			if on.outside(without, int(i)) {
+				scored = append(scored, Scored{
+					Score: scores[i][0], Weight: on.weight[i], Positive: on.truth[i] == 0,
+				})
 			}
 		}
 		return []float64{a.steadyThreshold(scored, on.last)}

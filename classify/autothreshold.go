@@ -24,13 +24,14 @@ func (a *autoFit) steadyThreshold(rows []Scored, last bool) float64 {
 	if !last || draws < leastThresholdDraws {
 		return threshold
 	}
-	rng := random.New(a.opt.Seed, "auto/threshold")
+	logs := a.drawnLogs()
 	drawn, sum, found := make([]Scored, len(rows)), 0.0, 0.0
 	for range draws {
 		for i, r := range rows { // sorted by TuneThreshold
-			r.Weight = float64(-r.Weight * portable.Log(1-float64(rng.Float64())))
+			r.Weight = float64(-r.Weight * logs[i])
 			drawn[i] = r
 		}
+		logs = logs[len(rows):]
 		t, v := tuneSorted(drawn, m)
 		if v == v {
 			sum += t
@@ -41,4 +42,18 @@ func (a *autoFit) steadyThreshold(rows []Scored, last bool) float64 {
 		return threshold
 	}
 	return sum / found
+}
+
+// drawnLogs returns logarithms of uniform numbers in (0, 1], as many as the draws of a threshold
+// have rows at most. They depend on the seed only, so that all thresholds share them. Do not change
+// them.
+func (a *autoFit) drawnLogs() []float64 {
+	a.logsOnce.Do(func() {
+		rng := random.New(a.opt.Seed, "auto/threshold")
+		a.logs = make([]float64, mostDrawnRows)
+		for i := range a.logs {
+			a.logs[i] = portable.Log(1 - float64(rng.Float64()))
+		}
+	})
+	return a.logs
 }
