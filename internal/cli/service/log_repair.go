@@ -34,7 +34,10 @@ func newRepairCommand(a *command.App) *cobra.Command {
 --from-snapshot, keep the events after the latest intact snapshot. At most --accept-loss
 acknowledged events may be dropped. The command says which positions it has dropped, of which kinds
 and times those events were that can still be read, and under which names the old files are kept
-beside the new ones. An undamaged log is left unchanged.`,
+beside the new ones. An undamaged log is left unchanged.
+
+It is for a log in a directory. The help of "noregret log" says how a copy of one in NATS is mended;
+if all copies lack events, restore a backup.`,
 		Example: `  noregret log repair --data data
   noregret log repair --data data --accept-loss 3`,
 		Args: command.NoArgs,
