@@ -108,6 +108,7 @@ var refusedPrivately = map[string]string{
 	"weight-key":     "the weight of a record would depend on the data: state --positive-weight",
 	"ignore-columns": "what is not in --columns is ignored; with --bits and JSON lines, remove the keys before",
 	"decimal":        "a private training reads numbers with a decimal point: write them so",
+	"date-order":     "a private training knows no columns of dates: make numbers of their parts before",
 	"missing-values": "a private training knows the usual cells that are missing: leave the others empty",
 	"text":           "the words are weighed by how many texts have them: count words before",
 	"center":         "the first value is a value of the data: state a range in --columns",

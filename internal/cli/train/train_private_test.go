@@ -76,6 +76,8 @@ func sample(f *pflag.Flag) string {
 		return "logistic"
 	case f.Name == "digest":
 		return "none"
+	case f.Name == "date-order":
+		return "dmy"
 	case f.Name == "decimal":
 		return "."
 	case f.Name == "class-weight":
