@@ -457,11 +457,9 @@ func (c *cluster) notCommitted(t *testing.T) {
 	near.Connect = []nats.Option{nats.IgnoreDiscoveredServers()}
 	l := openLog(t, near)
 	fill(t, l, 0, 3)
-	for i, cmd := range c.commands {
+	for i := range c.servers {
 		if i != leads {
-			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			c.kill(i)
 		}
 	}
 	l.mu.Lock()
@@ -485,13 +483,7 @@ func (c *cluster) notCommitted(t *testing.T) {
 	if held, found, err := l.inPlace(t.Context(), m); held || found {
 		t.Errorf("it has its place: %v, %v, %v", held, found, err)
 	}
-	for i, cmd := range c.commands {
-		if i != leads {
-			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	c.revive(t)
 	if stored, err := l.store(t.Context(), m); err != nil || !stored {
 		t.Fatalf("%v, %v", stored, err)
 	}
