@@ -22,10 +22,11 @@ The log is in the directory "log" of the service's data directory. A running ser
 log; use --server to export or replay the log of a running service.
 
 The log of several nodes is in a stream of NATS: --log and --stream name it, as they do for serve.
-It can be read while nodes run. Where nodes run with --cluster, the server of each is in its process:
---log then names what --cluster-client of serve says, on the same machine, and --cluster-secret-file
-is the peers' password. A damaged copy is mended by its server, not by repair: stop the server,
-remove its store_dir (with --cluster the node, and nats in its data directory), start it.`
+It can be read while nodes run. Where nodes run with --cluster, the server of each is in its
+process: --log then names what --cluster-client of serve says, on the same machine, and
+--cluster-secret-file is the peers' password. A damaged copy is mended by its server, not by repair:
+stop the server, remove its store_dir (with --cluster the node, and nats in its data directory),
+start it.`
 
 // newLogCommand makes "noregret log" and the commands below it.
 func newLogCommand(a *command.App) *cobra.Command {
