@@ -77,7 +77,7 @@ func (n *node) check(c *Config, state *experiment.State) error {
 		return nil
 	}
 	err := n.fits(l)
-	keys := l.Protocol <= n.protocol // that is what does not fit
+	keys := l.Protocol <= n.protocol // so it is the keys that do not fit
 	if err != nil && keys && c.NewKeys {
 		return nil // it leads with the new ones
 	}

@@ -220,11 +220,10 @@ func (n *node) compare(tenure eventlog.Tenure) {
 		return // one that was heard before was compared when it was new
 	}
 	n.heard = tenure.Holder
-	at, ok := timeOf(tenure.Holder)
-	if !ok {
-		return
+	off := time.Duration(0) // if it does not tell
+	if at, ok := timeOf(tenure.Holder); ok {
+		off = n.now().Sub(at)
 	}
-	off := n.now().Sub(at)
 	if off.Abs() <= mostApart {
 		off = 0
 	}

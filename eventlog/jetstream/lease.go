@@ -35,9 +35,10 @@ const contactTime = 3 * time.Second
 // has seen the same revision for LeaseTime, since that clock may be set back.
 //
 // The bucket elects a leader of its own. While it has none, nobody can take the lease, and its
-// holder keeps it if the stream answers: an election of the bucket does not end the appends. Should
-// the bucket be out of reach for the holder alone, the log refuses what he appends once another one
-// leads.
+// holder keeps it if the stream answers: an election of the bucket does not end the appends. The
+// others then wait for LeaseTime, so that the holder goes first, whose key the servers may have
+// dropped. Should the bucket be out of reach for the holder alone, the log refuses what he appends
+// once another one leads.
 type Lease struct {
 	o     Options
 	wire  *wire
@@ -52,7 +53,13 @@ type Lease struct {
 	// unchanged ends when another holder has not kept the lease in time, silence when the holder
 	// has been without the bucket for too long.
 	unchanged, silence limit
-	settling           int // attempts to let the servers lead as they should that are left
+	settling           int // attempts that are left to let the servers lead as they should
+	kept               int // how many times the holder has kept the lease
+
+	// blocked says that the lease could not be taken for want of an answer. Once the bucket has a
+	// leader again, who held the lease goes first, for as long as first lasts.
+	blocked bool
+	first   limit
 }
 
 // limit is a length of time. It is over before it has begun.
@@ -104,6 +111,7 @@ func (s *Lease) Close() {
 	defer s.mu.Unlock()
 	s.unchanged.end()
 	s.silence.end()
+	s.first.end()
 	if s.wire != nil {
 		s.wire.conn.Close()
 	}
@@ -138,7 +146,7 @@ func (s *Lease) Hold(ctx context.Context, holder string) (eventlog.Tenure, error
 		if err == nil {
 			s.settle(ctx)
 		}
-		if err == nil || !errors.Is(err, js.ErrKeyExists) && s.kept(ctx) {
+		if err == nil || !errors.Is(err, js.ErrKeyExists) && s.goesOn(ctx) {
 			return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
 		}
 		if !errors.Is(err, js.ErrKeyExists) { // perhaps it was kept: the next call finds out
@@ -160,10 +168,14 @@ func (s *Lease) Hold(ctx context.Context, holder string) (eventlog.Tenure, error
 			err = s.keep(ctx, holder)
 		} else {
 			s.term, s.revision = 0, 0
-			if revision > 0 && !s.over(revision) {
+			switch may := (revision == 0 || s.over(revision)) && s.mayTake(ctx); {
+			case !may && revision > 0:
 				return eventlog.Tenure{Term: now.Term, Holder: now.Holder}, nil
+			case !may:
+				return eventlog.Tenure{}, s.failed(errWaits)
 			}
 			err = s.take(ctx, holder, revision)
+			s.blocked = err != nil && !errors.Is(err, js.ErrKeyExists)
 		}
 		if err == nil {
 			return eventlog.Tenure{Term: s.term, Holder: holder, Held: true}, nil
@@ -185,6 +197,21 @@ func (s *Lease) over(revision uint64) bool {
 	return s.unchanged.over()
 }
 
+// errWaits is the error of a process that leaves the lease to who held it before.
+var errWaits = errors.New("its bucket had no leader: who held it goes first")
+
+// mayTake reports whether the process may take a lease that nobody keeps.
+func (s *Lease) mayTake(ctx context.Context) bool {
+	if s.blocked && s.wire.leads(ctx, s.stream(), func(string) bool { return true }) {
+		s.blocked = false
+		s.first.begin(s.lasts)
+	}
+	return !s.blocked && s.first.over()
+}
+
+// stream is the stream of the bucket.
+func (s *Lease) stream() string { return "KV_" + s.keys.Bucket() }
+
 // take takes the lease if the key has a revision, 0 for none.
 func (s *Lease) take(ctx context.Context, holder string, revision uint64) error {
 	b, err := json.Marshal(held{Holder: holder, ID: s.id})
@@ -197,15 +224,15 @@ func (s *Lease) take(ctx context.Context, holder string, revision uint64) error 
 		revision, err = s.keys.Create(ctx, leaseKey, b)
 	}
 	if err == nil {
-		s.term, s.revision, s.settling = revision, revision, settleMost
+		s.term, s.revision, s.kept = revision, revision, 0
 		s.silence.begin(silenceTime)
 	}
 	return err
 }
 
-// kept reports whether the holder keeps the lease although the bucket does not answer: the stream
+// goesOn reports whether the holder keeps the lease although the bucket does not answer: the stream
 // does, and the server that leads it reaches a majority of its copies.
-func (s *Lease) kept(ctx context.Context) bool {
+func (s *Lease) goesOn(ctx context.Context) bool {
 	if s.silence.over() {
 		return false
 	}
@@ -222,11 +249,19 @@ func (s *Lease) kept(ctx context.Context) bool {
 	return 2*reached > 1+len(now.cluster.Replicas)
 }
 
-// settleMost bounds the attempts of a holder to let the servers lead as they should.
-const settleMost = 10
+// A holder makes settleMost attempts to let the servers lead as they should, and again each time
+// that it has kept the lease settleEvery times: a server that ends or starts may move what is led.
+const (
+	settleMost  = 10
+	settleEvery = 600 // some minutes
+)
 
 // settle lets the server beside the holder lead the stream, and another one the bucket.
 func (s *Lease) settle(ctx context.Context) {
+	if s.kept%settleEvery == 0 {
+		s.settling = settleMost
+	}
+	s.kept++
 	if s.o.Beside == "" || s.settling == 0 {
 		return
 	}
@@ -235,7 +270,8 @@ func (s *Lease) settle(ctx context.Context) {
 	defer cancel()
 	beside := func(server string) bool { return server == s.o.Beside }
 	other := func(server string) bool { return server != s.o.Beside }
-	if s.wire.leads(ctx, s.o.Stream, beside) && s.wire.leads(ctx, "KV_"+s.keys.Bucket(), other) {
+	log, bucket := s.wire.leads(ctx, s.o.Stream, beside), s.wire.leads(ctx, s.stream(), other)
+	if log && bucket {
 		s.settling = 0
 	}
 }
@@ -244,7 +280,7 @@ func (s *Lease) settle(ctx context.Context) {
 func (w *wire) leads(ctx context.Context, stream string, may func(server string) bool) bool {
 	var info js.StreamInfo
 	if err := w.askOf(ctx, stream, "STREAM.INFO", "", &info); err != nil || info.Cluster == nil {
-		return false
+		return err == nil // a single server leads
 	}
 	if leader := info.Cluster.Leader; leader == "" || may(leader) {
 		return leader != ""
@@ -302,7 +338,7 @@ func (s *Lease) Now(ctx context.Context) (time.Time, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	stream, err := s.wire.js.Stream(ctx, "KV_"+s.keys.Bucket())
+	stream, err := s.wire.js.Stream(ctx, s.stream())
 	if err != nil {
 		return time.Time{}, s.failed(err)
 	}

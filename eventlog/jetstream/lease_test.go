@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -136,6 +137,39 @@ func TestLeaseWithoutKeeper(t *testing.T) {
 	hold(t, a, "a", eventlog.Tenure{Term: second.Term, Holder: "b"})
 }
 
+// TestLeaseHolderGoesFirst lets a process wait that could not take the lease while its bucket had
+// no leader: who held it gets it back, also when the servers have dropped the key.
+func TestLeaseHolderGoesFirst(t *testing.T) {
+	h := newHost(t)
+	a, b := newLease(t, h), newLease(t, h)
+	first, err := a.Hold(t.Context(), "a")
+	if err != nil || !first.Held {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	hold(t, b, "b", eventlog.Tenure{Term: first.Term, Holder: "a"})
+	drop := func() {
+		t.Helper()
+		if err := a.keys.Purge(t.Context(), leaseKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drop()
+	b.blocked = true // as if it had tried before
+	if got, err := b.Hold(t.Context(), "b"); !errors.Is(err, errWaits) || got != (eventlog.Tenure{}) {
+		t.Fatalf("it does not wait: %+v, %v", got, err)
+	}
+	second, err := a.Hold(t.Context(), "a")
+	if err != nil || !second.Held {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	hold(t, b, "b", eventlog.Tenure{Term: second.Term, Holder: "a"})
+	drop()
+	b.first.end()
+	if third, err := b.Hold(t.Context(), "b"); err != nil || !third.Held || third.Term <= second.Term {
+		t.Fatalf("%+v after %+v, %v", third, second, err)
+	}
+}
+
 // TestLeaseWithoutBucket loses the bucket of the lease: its holder keeps the lease as long as the
 // stream answers, but not for ever.
 func TestLeaseWithoutBucket(t *testing.T) {
@@ -197,7 +231,7 @@ func TestLeaseOfMajority(t *testing.T) {
 		`"leader": "a", "replicas": [` + near + `, ` + far + `, ` + far + `, ` + far + `]`:      false,
 		`"replicas": [` + near + `, ` + near + `]`:                                              false,
 	} {
-		if cluster = text; s.kept(t.Context()) != want {
+		if cluster = text; s.goesOn(t.Context()) != want {
 			t.Errorf("%s: kept %t", text, !want)
 		}
 	}

@@ -27,9 +27,9 @@ type Options struct {
 	// Connect are further options of the connections: credentials, TLS, names.
 	Connect []nats.Option
 	// Beside is the name of the server that ends with this process, as it runs in it; "" for none.
-	// While the process holds the lease, this server leads the stream, and another one the bucket
-	// of the lease: then the end of another process stops nothing, and that of this one costs one
-	// election rather than two.
+	// While the process holds the lease, it asks now and then that this server leads the stream, if
+	// it has a copy, and another one the bucket of the lease: then the end of another process stops
+	// nothing, and that of this one costs one election rather than two.
 	Beside string
 	// Timeout bounds one attempt to append or read, Patience all attempts together, which go on
 	// while the servers elect a leader. After that the log fails, and Reopen is tried.

@@ -13,8 +13,8 @@ type Request[E any] struct {
 	Events []E
 	At     uint64 // the position that the first event must get, 0 for any
 
-	// First and Err are what the append returns: the first position, or why there is none. Who has
-	// taken the request sets them before Done.
+	// First and Err are what the append returns: the first position, or why there is none. The
+	// writer that has taken the request sets them before Done.
 	First uint64
 	Err   error
 

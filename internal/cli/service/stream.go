@@ -1,6 +1,7 @@
 package service
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -170,6 +171,11 @@ func (s *stream) addresses() error {
 			scheme != "ws" && scheme != "wss" {
 			return noregret.Errorf(noregret.Usage, "--log", "an address without nats:// or tls:// and a host: want "+
 				"nats://HOST:PORT,...")
+		}
+		if u, err := url.Parse(address); s.secret != "" && !strings.HasPrefix(address, "tls:") &&
+			!strings.HasPrefix(address, "wss:") && (err != nil || !isLoopback(u.Hostname())) {
+			return noregret.Errorf(noregret.Usage, "--log", "%s: the password of --cluster-secret-file would go "+
+				"there in the clear: want what --cluster-client says, an address of this machine only", address)
 		}
 	}
 	return nil

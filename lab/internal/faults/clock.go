@@ -243,9 +243,9 @@ func startOff(ahead time.Duration) func(context.Context, *cluster, *load) error 
 	}
 }
 
-// mostOff is how far the time of an event may be from that at which it was appended: a node does
-// not lead with another clock than that of the servers, up to two seconds, and follows a step by a
-// hundredth of the time that passes.
+// mostOff is by how much the time of an event may be before the fault during which it was appended,
+// or after its end: a node does not lead with another clock than that of the servers, up to two
+// seconds, and follows a step by a hundredth of the time that passes.
 const mostOff = 4 * time.Second
 
 // onTime returns an error if events that are appended during a fault have other times than those at
