@@ -188,7 +188,8 @@ func (g *guess) order(opt *Options, other string) (string, error) {
 }
 
 // notation chooses among the notations of a numeric column. The decimal mark is that of
-// opt.Decimal, or the only possible one, or that of the other columns, else the point.
+// opt.Decimal, or the only possible one, or that of the other columns, else the point. Whole
+// amounts of money often have marks of thousands, so that the point of 1.234 € says nothing.
 func (g *guess) notation(opt *Options, other byte) (notation, error) {
 	set := g.set
 	switch point, comma := set.free('.'), set.free(','); {
@@ -198,7 +199,7 @@ func (g *guess) notation(opt *Options, other byte) (notation, error) {
 				quote([]byte(g.cell)), opt.Decimal)
 		}
 	case set.with('.') == 0 || set.with(',') == 0:
-	case point && !comma && other == ',', comma && !point && other == 0:
+	case point && !comma && (other == ',' || other == 0 && g.money != 0), comma && !point && other == 0:
 		return notation{}, &RefusedColumn{Kind: Ambiguous, Reason: fmt.Sprintf("the mark in %s may be the decimal one "+
 			"or that of thousands: say which mark is the decimal one (--decimal . or --decimal ,)",
 			quote([]byte(g.marked)))}

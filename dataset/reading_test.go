@@ -177,6 +177,18 @@ func TestReadings(t *testing.T) {
 		{"dollars, told", "a;y\n$1,234;p\n$7;q\n", Options{Decimal: "."}, Column{
 			Kind: Numeric, Thousands: ",", Currency: "$",
 		}, "1234 7"},
+		{"euros, told", "a;y\n1.234 €;p\n950 €;q\n", Options{Decimal: ","}, Column{
+			Kind: Numeric, Decimal: ",", Thousands: ".", Currency: "€",
+		}, "1234 950"},
+		{"euros, told by one", "a;y\n1.234 €;p\n1.5 €;q\n", Options{}, Column{
+			Kind: Numeric, Thousands: ",", Currency: "€",
+		}, "1.234 1.5"},
+		{"euros as the others", "a;b;y\n1.234 €;1.5;p\n950 €;2;q\n", Options{}, Column{
+			Kind: Numeric, Thousands: ",", Currency: "€",
+		}, "1.234 950"},
+		{"whole euros before row 101", "a;y\n" + strings.Repeat("0 €;p\n", 100) + "1.234 €;q\n", Options{}, Column{
+			Kind: Numeric, Thousands: ",", Currency: "€",
+		}, strings.Repeat("- ", 100) + "1.234"},
 		{"plain", "a;y\n1.234;p\n7;q\n", Options{}, Column{Kind: Numeric}, "1.234 7"},
 		{"as the others", "a;b;y\n1,234;1,5;p\n7;1;q\n", Options{}, Column{
 			Kind: Numeric, Decimal: ",", Thousands: ".",
@@ -491,6 +503,18 @@ func TestReadingErrors(t *testing.T) {
 			Options{},
 			`:1: column "a": the mark in "1.234" may be the decimal one or that of thousands: say which mark is the ` +
 				`decimal one (--decimal . or --decimal ,)`,
+		},
+		{
+			"thousands of euros", "a;y\n1.234 €;p\n950 €;q\n",
+			Options{},
+			`:1: column "a": the mark in "1.234 €" may be the decimal one or that of thousands: say which mark is the ` +
+				`decimal one (--decimal . or --decimal ,)`,
+		},
+		{
+			"thousands of euros, in row 100", "a;y\n" + strings.Repeat("950 €;p\n", 99) + "12.500 €;q\n",
+			Options{},
+			`:1: column "a": the mark in "12.500 €" may be the decimal one or that of thousands: say which mark is ` +
+				`the decimal one (--decimal . or --decimal ,)`,
 		},
 		{
 			"another mark later", "a,y\n1,p\n\"2,5\",q\n",
