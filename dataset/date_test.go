@@ -232,7 +232,31 @@ func TestDateOrdersOfFiles(t *testing.T) {
 		{
 			"none with slashes", "d,e,y\n2024-01-02,2024/01/02,p\n1.2.2024,2024-01-02,q\n",
 			Options{DateOrder: "mdy"},
-			" ",
+			"mdy mdy",
+		},
+		{"none with slashes, none told", "d,e,y\n2024-01-02,2024/01/02,p\n", Options{}, " "},
+		{
+			"slashes after, told", "d,e,y\n2024-01-31,9:30,p\n1/31/2024,10:30,q\n",
+			Options{DateOrder: "mdy"},
+			"mdy ",
+		},
+		{
+			"told after no date", "d,e,y\n1/2/2024,1,p\nclosed,1,q\n31/1/2024,1,q\n",
+			Options{MaxBadLines: 1},
+			"dmy ",
+		},
+		{
+			"told after no date, not as the others", "d,e,y\n1/2/2024,1/31/2024,p\nclosed,1/1/2024,q\n" +
+				"31/1/2024,1/1/2024,q\n",
+			Options{MaxBadLines: 1},
+			"dmy mdy",
+		},
+		{
+			"no date before one that tells", "d,e,y\n1/2/2024,1,p\nclosed,1,q\n31/1/2024,1,q\n",
+			Options{},
+			`:3: column "d": cell "closed" is not a date, but the column's first value is one: want d/m/yyyy, ` +
+				`YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; declare a column of ` +
+				`names with --categorical`,
 		},
 		{
 			"other forms after", "d,e,y\n1/31/2024,1,p\n2024-02-29,1,q\n29.2.2024,1,q\n?,1,q\n",

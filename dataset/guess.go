@@ -50,9 +50,10 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		return
 	case Date, Timestamp:
 		orders := g.orders & ordersOf(cell)
-		if g.settled = orders == 0 || orders.only() != ""; orders != 0 {
+		if orders != 0 {
 			g.orders = orders // else the parser will report the cell
 		}
+		g.settled = g.orders.only() != ""
 		return
 	}
 	set, currency := notationsOf(cell)
@@ -165,10 +166,11 @@ func othersOf(guesses []guess) others {
 }
 
 // order chooses the order of day and month of a column of dates: that of opt.DateOrder, or the only
-// possible one, or that of the other columns.
+// possible one, or that of the other columns. A column whose first date needs none has that of
+// opt.DateOrder, for later ones.
 func (g *guess) order(opt *Options, other string) (string, error) {
 	if g.orders == 0 {
-		return "", nil
+		return opt.DateOrder, nil
 	}
 	order := g.orders.only()
 	switch {
