@@ -184,7 +184,7 @@ crash: ## kill the service 110 times under load, and 240 times by disk errors an
 
 ROUNDS ?= 25
 .PHONY: cluster-faults
-cluster-faults: ## break three nodes and three servers of NATS under load, in every way that is possible here; a table (ROUNDS=25 of each; three hours and a quarter)
+cluster-faults: ## break three nodes and three servers of NATS under load, in every way that is possible here; a table (ROUNDS=25 of each; two hours and a half)
 	cd lab && CGO_ENABLED=0 $(GO) run ./cmd/noregret-lab faults --rounds $(ROUNDS)
 
 .PHONY: archive
