@@ -134,18 +134,24 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 	return noregret.BadInputf(inputs[0], "%s", show.Count(len(findings), "finding", "findings"))
 }
 
-// oddAlone reports whether a column is read if the cell for which it was refused means missing.
+// oddAlone reports whether a column is read to its end if the cell for which it was refused means
+// missing. Other columns that are refused before that end are left out.
 func (o *doctorOptions) oddAlone(ctx context.Context, a *command.App, inputs []string,
 	refused *dataset.RefusedColumn,
 ) bool {
 	opt := o.data.Options(ctx, a, nil)
 	opt.MissingValues, opt.CachePath = append(slices.Clip(opt.MissingValues), refused.Cell), ""
-	set, err := dataset.Load(ctx, inputs, opt)
-	if err == nil {
-		return set.Close() == nil
+	for {
+		set, err := dataset.Load(ctx, inputs, opt)
+		if err == nil {
+			return set.Close() == nil
+		}
+		other, ok := errors.AsType[*dataset.RefusedColumn](err)
+		if !ok || other.Column == refused.Column || slices.Contains(opt.IgnoreColumns, other.Column) {
+			return false
+		}
+		opt.IgnoreColumns = append(slices.Clip(opt.IgnoreColumns), other.Column)
 	}
-	other, ok := errors.AsType[*dataset.RefusedColumn](err)
-	return ok && other.Column != refused.Column
 }
 
 // load reads the data without the columns that are refused, and returns a finding for each of
