@@ -110,9 +110,13 @@ func (g *guess) isText() bool {
 	return g.kind == Categorical && g.words >= 3*g.values && 2*len(g.kinds) > g.values && g.values >= 5
 }
 
-// number adds a JSON number, which has one notation.
+// number adds a JSON number, which has one notation. After one of missingWords the key has strings
+// beside numbers: that word may be a value, as one after the number is.
 func (g *guess) number(text []byte) {
-	if g.kind == "" {
+	switch {
+	case g.kind == "" && g.word:
+		g.kind, g.settled = Categorical, true
+	case g.kind == "":
 		g.kind, g.set, g.cell, g.settled = Numeric, 1, string(text), true
 	}
 }

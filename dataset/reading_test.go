@@ -290,6 +290,26 @@ func TestJSONReadings(t *testing.T) {
 			[]string{"0 3:1 17:1", "1 0:1 4:1 18:1"},
 		},
 		{
+			"a word before a number", `{"label":1,"a":"none"}` + "\n" + `{"label":0,"a":5}` + "\n" +
+				`{"label":0,"a":"low"}` + "\n",
+			Options{},
+			nil,
+			[]string{"0 0:1", "1 1:5", "1 2:1"},
+		},
+		{
+			"a word after a number", `{"label":1,"a":5}` + "\n" + `{"label":0,"a":"none"}` + "\n" +
+				`{"label":0,"a":"low"}` + "\n",
+			Options{},
+			nil,
+			[]string{"0 0:5", "1 1:1", "1 2:1"},
+		},
+		{
+			"a word before a number in a string", `{"label":1,"a":"none"}` + "\n" + `{"label":0,"a":"5"}` + "\n",
+			Options{},
+			[]Column{{Name: "a", Kind: Numeric}},
+			[]string{"0 1:1", "1 0:5"},
+		},
+		{
 			"none", `{"label":1,"d":"x","e":2}` + "\n" + `{"label":0,"d":true}` + "\n",
 			Options{},
 			nil,
