@@ -572,13 +572,13 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 		if name == "" {
 			name = "c" + strconv.Itoa(i+1)
 		}
-		if found[name] && byName[name].Kind != Ignored {
+		c, ok := byName[name]
+		wanted := !ok && slices.Contains(p.opt.IgnoreColumns, name)
+		if found[name] && c.Kind != Ignored && !wanted {
 			return nil, fmt.Errorf("two columns are named %q: the names must differ", name)
 		}
 		found[name] = true
-		c, ok := byName[name]
 		if !ok {
-			wanted := slices.Contains(p.opt.IgnoreColumns, name)
 			if p.opt.Unseen == UnseenError && !wanted {
 				return nil, fmt.Errorf("column %q is not a column of the training data; --unseen ignore drops it", name)
 			}

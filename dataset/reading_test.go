@@ -708,6 +708,20 @@ func TestSameNames(t *testing.T) {
 			t.Errorf("%+v: %v", opt, err)
 		}
 	}
+	schema := load(t, Options{}, writeFile(t, "b.csv", "b,y\n2,p\n4,q\n")).Info().Schema
+	set := load(t, Options{Schema: schema, IgnoreColumns: []string{"a"}}, path)
+	if got := strings.Join(firstFeature(t, set), " "); got != "2 4" {
+		t.Errorf("with a model without the columns: values %s", got)
+	}
+	for ignored, path := range map[string]string{
+		"b":  writeFile(t, "c.csv", "b,b,y\n2,3,p\n"), // a feature of the model
+		"no": path,
+	} {
+		opt := Options{Schema: schema, IgnoreColumns: []string{ignored}, Unseen: UnseenIgnore}
+		if _, err := readAll(opt, path); err == nil || !strings.Contains(err.Error(), "the names must differ") {
+			t.Errorf("with a model, %s ignored: %v", ignored, err)
+		}
+	}
 }
 
 // What keeps a column from being one of numbers or dates is in the refusal.
