@@ -52,10 +52,13 @@ func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 	} else if isNonFinite(cell) {
 		return valueFault("cell "+quote(cell), cell)
 	}
-	if set, _ := notationsOf(cell); set != 0 {
+	if set, currency := notationsOf(cell); set != 0 {
+		advice := ""
+		if currency == col.notation.currency {
+			advice = p.opt.advise(", or say which mark is the decimal one (--decimal)")
+		}
 		return mixed("cell %s is a number, but written otherwise than the first ones, %s: write all of a column "+
-			"in one way%s", quote(cell), col.notation,
-			p.opt.advise(", or say which mark is the decimal one (--decimal)"))
+			"in one way%s", quote(cell), col.notation, advice)
 	}
 	return mixedWith(cell, "cell %s is not a number, but the column's first value is one%s", quote(cell), p.opt.advise(
 		"; declare a column of names with --categorical, or what means missing with --missing-values"))

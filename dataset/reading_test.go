@@ -344,8 +344,7 @@ func TestJSONReadings(t *testing.T) {
 			`names, texts or numbers of another notation (the first is "n0"): leave it out (--ignore-columns), or say ` +
 			`that they are texts (--text) or categories (--categorical)`,
 		`{"label":1,"a":"$3"}` + "\n" + `{"label":0,"a":"€4"}` + "\n": `:2: key "a": cell "€4" is a number, but ` +
-			`written otherwise than the first ones, $1,234.5: write all of a column in one way, or say which mark is ` +
-			`the decimal one (--decimal)`,
+			`written otherwise than the first ones, $1,234.5: write all of a column in one way`,
 		`{"label":1,"a":"1,234"}` + "\n": `: column "a": the mark in "1,234" may be the decimal one or that of ` +
 			`thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
 		`{"label":1,"a":"2024-01-01"}` + "\n" + `{"label":0,"a":5}` + "\n": `:2: key "a": cell "5" is not a date, but ` +
