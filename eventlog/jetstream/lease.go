@@ -36,9 +36,9 @@ const contactTime = 3 * time.Second
 //
 // The bucket elects a leader of its own. While it has none, nobody can take the lease, and its
 // holder keeps it if the stream answers: an election of the bucket does not end the appends. The
-// others then wait for LeaseTime, so that the holder goes first, whose key the servers may have
-// dropped. Should the bucket be out of reach for the holder alone, the log refuses what he appends
-// once another one leads.
+// others then wait for LeaseTime if they could not take it meanwhile, so that the holder goes
+// first, whose key the servers may have dropped. Should the bucket be out of reach for the holder
+// alone, the log refuses what he appends once another one leads.
 type Lease struct {
 	o     Options
 	wire  *wire

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/noregret/noregret/eventlog"
@@ -167,6 +168,49 @@ func TestLeaseHolderGoesFirst(t *testing.T) {
 	b.first.end()
 	if third, err := b.Hold(t.Context(), "b"); err != nil || !third.Held || third.Term <= second.Term {
 		t.Fatalf("%+v after %+v, %v", third, second, err)
+	}
+}
+
+// TestLeaseNotTaken lets a process try to take a lease whose bucket does not answer: it leaves the
+// lease to others first, for as long as it lasts, once the bucket has a leader.
+func TestLeaseNotTaken(t *testing.T) {
+	silent := &server.Permissions{Publish: &server.SubjectPermission{
+		Allow: []string{">"}, Deny: []string{"$KV.log-lease.>"},
+	}}
+	h := &host{dir: t.TempDir(), users: []*server.User{
+		{Username: "mute", Password: "p", Permissions: silent}, {Username: "u", Password: "p"},
+	}}
+	h.start(t)
+	t.Cleanup(h.stop)
+	as := func(user string) *Lease {
+		s := newLease(t, h)
+		s.o.Connect = append(s.o.Connect, nats.UserInfo(user, "p"))
+		s.o.Timeout = 5 * time.Second
+		return s
+	}
+	maker, mute := as("u"), as("mute")
+	first, err := maker.Hold(t.Context(), "a")
+	if err != nil || !first.Held {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if err := maker.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mute.o.Timeout = 50 * time.Millisecond
+	for mute.keys == nil { // until it has found the bucket
+		_, err = mute.Hold(t.Context(), "b")
+	}
+	if err == nil || errors.Is(err, errWaits) || !mute.blocked {
+		t.Fatalf("it does not know that it could not take it: %v", err)
+	}
+	mute.o.Timeout = 5 * time.Second
+	if _, err := mute.Hold(t.Context(), "b"); !errors.Is(err, errWaits) || mute.blocked || mute.first.over() {
+		t.Errorf("it does not wait: %v", err)
+	}
+	mute.first.end()
+	mute.o.Timeout = 50 * time.Millisecond
+	if _, err := mute.Hold(t.Context(), "b"); err == nil || errors.Is(err, errWaits) {
+		t.Errorf("it does not try again: %v", err)
 	}
 }
 
