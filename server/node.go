@@ -216,7 +216,7 @@ func (n *node) meet(asked time.Time, tenure eventlog.Tenure) {
 // compare notes whether this node's time is that of the one that leads, which tells it each time
 // that it keeps the lease.
 func (n *node) compare(tenure eventlog.Tenure) {
-	if tenure.Held || tenure.Holder == n.heard {
+	if tenure.Held || tenure.Holder == "" || tenure.Holder == n.heard {
 		return // one that was heard before was compared when it was new
 	}
 	n.heard = tenure.Holder
