@@ -131,9 +131,6 @@ func (c *cluster) date(ctx context.Context, url string) (at time.Time, err error
 	return http.ParseTime(resp.Header.Get("Date"))
 }
 
-// hour is by how much clocks are set.
-const hour = time.Hour
-
 // stepClock sets the clock of a process ahead by an hour, back by two, and right again, while it
 // runs.
 func stepClock(search func(*cluster, context.Context) (int, error), found bool, of func(*machine) *process,
@@ -145,7 +142,7 @@ func stepClock(search func(*cluster, context.Context) (int, error), found bool, 
 				return err
 			}
 			m := c.machines[i]
-			for _, ahead := range []time.Duration{hour, -hour, 0} {
+			for _, ahead := range []time.Duration{time.Hour, -time.Hour, 0} {
 				if err := c.set(ctx, m, of(m), ahead); err != nil {
 					return err
 				}

@@ -62,7 +62,7 @@ func TestOwnClock(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := setAhead(ahead, -hour); err != nil {
+	if err := setAhead(ahead, -time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program)
@@ -79,8 +79,8 @@ func TestOwnClock(t *testing.T) {
 	if _, err := fmt.Fscanln(lines, &seconds); err != nil {
 		t.Fatal(err)
 	}
-	if off := time.Until(time.Unix(seconds, 0)); (off + hour).Abs() > 30*time.Minute {
-		t.Errorf("it starts with a clock that is ahead by %v, want %v", off, -hour)
+	if off := time.Until(time.Unix(seconds, 0)); (off + time.Hour).Abs() > 30*time.Minute {
+		t.Errorf("it starts with a clock that is ahead by %v, want %v", off, -time.Hour)
 	}
 	if err := setAhead(ahead, 0); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestOwnClock(t *testing.T) {
 	if _, err := fmt.Fscan(lines, (*int64)(&wall), (*int64)(&elapsed), (*int64)(&since)); err != nil {
 		t.Fatal(err)
 	}
-	if elapsed > wall-hour/2 || since > wall-hour/2 {
+	if elapsed > wall-time.Hour/2 || since > wall-time.Hour/2 {
 		t.Errorf("its clock went on by %v, and %v and %v have elapsed", wall, elapsed, since)
 	}
 	if err := cmd.Wait(); err != nil {

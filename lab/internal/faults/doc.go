@@ -22,6 +22,7 @@
 // compile.
 //
 // This is a part of the laboratory, not a test of package eventlog/jetstream, which has its own: it
-// needs the programs that it runs, Linux, root, and an hour. The module of the laboratory pins
-// the server of NATS as a tool, and porcupine, so that the product depends on neither.
+// needs the programs that it runs, Linux, root, and two hours and a half. The module of the
+// laboratory pins the server of NATS as a tool, and porcupine, so that the product depends on
+// neither.
 package faults

@@ -40,8 +40,8 @@ func Command() *cobra.Command {
 faults about and end them. After each round everything that was acknowledged must count once, all
 nodes must have the same state, and the history of a second log must be one that a log can have. It
 compiles the programs with go, in the directory lab of the repository. As root on Linux the machines
-have networks of their own; elsewhere faults of networks are left out. For faults of clocks the programs
-are compiled with a package time whose wall clock can be set for one process.
+have networks of their own; elsewhere faults of networks are left out. For faults of clocks the
+programs are compiled with a package time whose wall clock can be set for one process.
 
 The faults are ` + strings.Join(all, ", ") + ".",
 		Example: "  noregret-lab faults --rounds 25 --faults kill-node,kill-server",

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // fault is something that is brought about and ended, while clients send feedback.
@@ -69,19 +70,19 @@ func faults() []fault {
 		},
 		{
 			"lease-ahead", "kill -9 of the node that leads, and that bucket's server goes an hour ahead at once",
-			clocks, stepHandover(hour),
+			clocks, stepHandover(time.Hour),
 		},
 		{
 			"lease-behind", "kill -9 of the node that leads, and that bucket's server goes an hour back at once",
-			clocks, stepHandover(-hour),
+			clocks, stepHandover(-time.Hour),
 		},
 		{
 			"start-ahead", "kill -9 of the node that leads, which starts again with a clock an hour ahead",
-			clocks, startOff(hour),
+			clocks, startOff(time.Hour),
 		},
 		{
 			"start-behind", "kill -9 of the node that leads, which starts again with a clock an hour behind",
-			clocks, startOff(-hour),
+			clocks, startOff(-time.Hour),
 		},
 		{"power", "all servers lose their power at once", spaces, power},
 	}
