@@ -90,8 +90,7 @@ func TestTimesOfDay(t *testing.T) {
 	}
 }
 
-// parts are the features of the rows of a set by their names, but for those of other columns than d
-// and t.
+// parts are the features of each row of a set, by their names, with their values.
 func parts(t *testing.T, set *Set) (out []string) {
 	t.Helper()
 	r, err := set.Read()
