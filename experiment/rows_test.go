@@ -405,6 +405,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		f.Add(saved)
 		f.Add(savedOf(f, c.state))
+		f.Add(bytes.Replace(saved, []byte(`,"value":1}`), []byte(`}`), 1)) // an arm without a value
 	}
 	f.Fuzz(func(t *testing.T, saved []byte) {
 		s := NewState()

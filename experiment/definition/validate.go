@@ -143,9 +143,10 @@ func armPlace(d *Definition, i int) string {
 }
 
 // checkValue returns an error for null, which no type of flag has and which is often a forgotten
-// value.
+// value. No value at all is written as null, too: a snapshot may have none where a document may
+// not.
 func checkValue(place string, v json.RawMessage) error {
-	if string(v) == "null" {
+	if v == nil || string(v) == "null" {
 		return noregret.BadInputf(place, "null: want a value")
 	}
 	return nil
@@ -287,8 +288,10 @@ func (d *Definition) checkControl() error {
 	if err := CheckArmName("control.arm", c.Arm); err != nil {
 		return err
 	}
-	if err := checkValue("control.value", c.Value); err != nil {
-		return err
+	if c.Value != nil {
+		if err := checkValue("control.value", c.Value); err != nil {
+			return err
+		}
 	}
 	arms, err := d.Expand()
 	if err != nil {
