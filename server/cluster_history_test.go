@@ -158,7 +158,8 @@ func (h *history) report(m *member) {
 	}
 }
 
-// heal ends all troubles, and starts the nodes anew that are down or whose log has failed.
+// heal ends all troubles, and starts the nodes anew that are down or whose log has failed. A node
+// that could not lead would wait an hour, for which a lease of these nodes lasts.
 func (h *history) heal() {
 	h.t.Helper()
 	h.storage.Break(0, false)
@@ -167,6 +168,7 @@ func (h *history) heal() {
 			m.lease.lies.Store(false)
 			m.lease.Cut(false)
 			m.log.Cut(false)
+			m.server.node.wait = time.Time{}
 		}
 		if m.up && m.server.writer.err() != nil {
 			h.clock.wait(lastRetry)
