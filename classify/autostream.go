@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/noregret/noregret"
-	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/forget"
 )
 
@@ -30,15 +29,9 @@ type comparedLearner struct {
 	learner Learner
 	observe func(Example) error
 	name    string
-	seen    int64 // rows that it has predicted
-	// recent counts the scores since seen was last a power of two, and older those from the power
-	// before it on: together they are of at least the latter half of the rows.
-	recent, older *scoreCounts
-	failed        error
+	scores  *scoreWindow // those before it learned
+	failed  error
 }
-
-// leastRecent is the number of rows from which on the early ones are forgotten.
-const leastRecent = 1024
 
 // compares reports whether [Auto] compares learners on a stream: not with options of a learner.
 func (o Options) compares() bool {
@@ -54,8 +47,7 @@ func newStreamAuto(opt Options) (*streamAuto, error) {
 			return err
 		}
 		c := &comparedLearner{
-			fit: r, learner: l, observe: observeOf(l), name: r.alg.Name + name,
-			recent: newScoreCounts(), older: newScoreCounts(),
+			fit: r, learner: l, observe: observeOf(l), name: r.alg.Name + name, scores: newScoreWindow(),
 		}
 		a.learners = append(a.learners, c)
 		return nil
@@ -92,9 +84,7 @@ func (c *comparedLearner) learn(rows []Example) error {
 		if c.failed != nil {
 			return nil
 		}
-		if x.Weight > 0 && onlineOf(c.learner).ready {
-			c.count(x)
-		}
+		c.scores.predict(c.learner, x)
 		if err := c.observe(x); noregret.CodeOf(err) == noregret.Diverged {
 			c.failed = err
 		} else if err != nil {
@@ -102,18 +92,6 @@ func (c *comparedLearner) learn(rows []Example) error {
 		}
 	}
 	return nil
-}
-
-// count counts the score of a row, unless it is NaN: the next step then fails.
-func (c *comparedLearner) count(x Example) {
-	if n := c.seen; n >= leastRecent && n&(n-1) == 0 {
-		c.recent, c.older = c.older, c.recent
-		c.recent.clear()
-	}
-	c.seen++
-	if z := c.learner.Score(x.Index, x.Value); z == z {
-		c.recent.add(z, x.Positive, x.Weight)
-	}
 }
 
 // streamChoice is a model of [streamAuto].
@@ -137,7 +115,7 @@ func (a *streamAuto) choose() streamChoice {
 			name = c.name + ", threshold tuned"
 		}
 		out.entries = append(out.entries, HistoryEntry{
-			Candidate: name, Examples: c.seen, Progressive: &value, Threshold: threshold,
+			Candidate: name, Examples: c.scores.seen, Progressive: &value, Threshold: threshold,
 			StepScale: c.fit.learner.StepScale,
 		})
 		if c.failed == nil && (out.failed != nil || value > max(best, bound)) {
@@ -146,7 +124,7 @@ func (a *streamAuto) choose() streamChoice {
 		}
 	}
 	for i, c := range a.learners {
-		counts, examples, rarer := c.window()
+		counts, examples, rarer := c.scores.window()
 		if i == 0 {
 			value := m.Value(counts)
 			consider(c, false, 0, value)
@@ -161,74 +139,6 @@ func (a *streamAuto) choose() streamChoice {
 		consider(c, true, threshold, value)
 	}
 	return out
-}
-
-// window returns the confusion with the threshold 0 in the window, its scores in descending order,
-// and the number of its rows of the rarer label.
-func (c *comparedLearner) window() (zero measure.Confusion, examples []Scored, rarer int64) {
-	for k := len(c.recent.weights) - 1; k >= 0; k-- {
-		for positive := range 2 {
-			w := c.recent.weights[k][positive] + c.older.weights[k][positive]
-			if w > 0 {
-				score := binScore(k)
-				zero.Add(positive == 1, score > 0, w)
-				examples = append(examples, Scored{Score: score, Positive: positive == 1, Weight: w})
-			}
-		}
-	}
-	rows := func(label int) int64 { return c.recent.rows[label] + c.older.rows[label] }
-	return zero, examples, min(rows(0), rows(1))
-}
-
-// scoreCounts are weights of examples by their score and label, 1 for the positive one.
-type scoreCounts struct {
-	weights [][2]float64 // by bin
-	rows    [2]int64
-}
-
-// scoreBits is the number of bits of a bin: the sign, the exponent and seven bits of the fraction
-// of a score as float32, in the order of the scores.
-const scoreBits = 16
-
-func newScoreCounts() *scoreCounts { return &scoreCounts{weights: make([][2]float64, 1<<scoreBits)} }
-
-func (s *scoreCounts) clear() {
-	clear(s.weights)
-	s.rows = [2]int64{}
-}
-
-func (s *scoreCounts) add(score float64, positive bool, weight float64) {
-	label := 0
-	if positive {
-		label = 1
-	}
-	s.weights[scoreBin(score)][label] += weight
-	s.rows[label]++
-}
-
-// scoreBin returns the bin of a score. A score of 0 is in that of the negative ones next to it.
-func scoreBin(score float64) int {
-	bits := math.Float32bits(float32(min(max(score, -math.MaxFloat32), math.MaxFloat32)))
-	if bits == 0 {
-		bits = 1 << 31
-	}
-	if bits>>31 == 1 {
-		bits = ^bits
-	} else {
-		bits |= 1 << 31
-	}
-	return int(bits >> (32 - scoreBits))
-}
-
-// binScore returns a score inside a bin.
-func binScore(bin int) float64 {
-	bits := uint32(bin)<<(32-scoreBits) | 1<<(31-scoreBits)
-	if bits>>31 == 1 {
-		bits &^= 1 << 31
-	} else {
-		bits = ^bits
-	}
-	return float64(math.Float32frombits(bits))
 }
 
 // finish ends the stream of all learners.

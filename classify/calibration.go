@@ -44,14 +44,19 @@ const isotonicRows = 500
 const (
 	sourceHeldOut     = "held out"
 	sourceCrossFitted = "cross-fitted"
+
+	// Progressive is the [Calibration] Source of a stream.
+	Progressive = "progressive"
 )
 
 // Calibration maps the scores of a linear model to probabilities of its label. It is fitted to the
-// scores of rows that the model has not seen: the held-out part, or with folds all rows, each
-// scored by the model of its fold. On these rows model and threshold were chosen too, which makes
-// the probabilities, and what the curve says of thresholds, slightly too good.
+// scores of rows that the model has not seen: the held-out part, with folds all rows, each scored
+// by the model of its fold, or of a stream the latter half at least, each scored before the learner
+// learned from it. On these rows model and threshold were chosen too, which makes the
+// probabilities, and what the curve says of thresholds, slightly too good. The model at the end of
+// a stream has seen more rows than those that scored its latter half, so these are rather too low.
 type Calibration struct {
-	// Source is "held out" or "cross-fitted".
+	// Source is "held out", "cross-fitted" or "progressive".
 	Source string `json:"source"`
 	// Rows is the number of rows, and Positives of those with the label.
 	Rows      int64 `json:"rows"`
@@ -65,12 +70,8 @@ type Calibration struct {
 // newCalibration fits a calibration. For scores of one class the probability is a constant. ok is
 // false without rows or where a score is not finite.
 func newCalibration(examples []Scored, rule CalibrationRule, source string) (c Calibration, ok bool) {
-	c.Source, c.Rows = source, int64(len(examples))
-	for _, e := range examples {
-		if e.Positive {
-			c.Positives++
-		}
-	}
+	c.Source = source
+	c.Rows, c.Positives = scored.Count(examples)
 	if rule == CalibrationAuto {
 		rule = CalibrationPlatt
 		if min(c.Positives, c.Rows-c.Positives) >= isotonicRows {
@@ -231,8 +232,9 @@ func (m *Model) checkCalibration() error {
 func (c *Calibration) check(place string, curve bool) error {
 	x, y := c.Map.Score, c.Map.Probability
 	switch {
-	case c.Source != sourceHeldOut && c.Source != sourceCrossFitted:
-		return noregret.BadInputf(place+".source", "%q, want %q or %q", c.Source, sourceHeldOut, sourceCrossFitted)
+	case c.Source != sourceHeldOut && c.Source != sourceCrossFitted && c.Source != Progressive:
+		return noregret.BadInputf(place+".source", "%q, want %q, %q or %q", c.Source, sourceHeldOut, sourceCrossFitted,
+			Progressive)
 	case c.Rows < 1 || c.Positives < 0 || c.Positives > c.Rows:
 		return noregret.BadInputf(place+".rows", "%d rows, %d positive, want at least 1 and no more positive ones",
 			c.Rows,

@@ -14,8 +14,8 @@ import (
 // StreamOptions are the options of [FitStream]. The zero value is refused: Fit.Measure is required.
 type StreamOptions struct {
 	// Fit holds the options of the learner: Measure, Algorithm, Config, DualScale, LevelPositives,
-	// FirstEpoch, Growth, PriorPositives, Unscaled and AllowDegenerate. A stream has one pass and
-	// no held-out part, so options that need more are refused.
+	// FirstEpoch, Growth, PriorPositives, Unscaled, Calibration and AllowDegenerate. A stream has
+	// one pass and no held-out part, so options that need more are refused.
 	Fit Options
 	// Positive names the positive label; all others are negative. If it is empty, 1 is positive and
 	// the only other labels allowed are -1 and 0.
@@ -36,8 +36,9 @@ type StreamOptions struct {
 // part, and the algorithm must be an online learner, whose threshold is 0: stamp, spade or one of
 // sgd-*. [Auto] without options of a learner compares two of them by what they predict before they
 // learn, with a threshold by these predictions, at two to three times the cost; the History of the
-// model has the values. FitStream reads s to its end; the caller closes it. Memory is O(number of
-// features).
+// model has the values. These predictions give the model its Calibration, too; one learner makes
+// them only if Fit.Calibration asks for platt or isotonic. FitStream reads s to its end; the caller
+// closes it. Memory is O(number of features).
 //
 // Errors: usage for options that need more than a pass or an algorithm that cannot learn from a
 // stream (the error's Place is then "algorithm") or a label of unknown sign (Place "positive"),
@@ -69,6 +70,8 @@ type streamFit struct {
 	observe func(x Example) error // of the learner, for rows of a data set
 	labels  streamLabels
 	auto    *streamAuto // nil for one learner
+	// scores are those of the only learner, nil if no probabilities are asked for.
+	scores *scoreWindow
 	// counts has the rows and weights of the labels so far; the stream has read further.
 	counts []dataset.Label
 }
@@ -95,6 +98,9 @@ func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
 	}
 	f.use(r, l, false)
 	f.observe = observeOf(l)
+	if opt.Fit.Calibration.asked() {
+		f.scores = newScoreWindow()
+	}
 	return f, nil
 }
 
@@ -189,8 +195,13 @@ func (f *streamFit) read(ctx context.Context) error {
 func (f *streamFit) row(x Example, class uint16) error {
 	if f.auto != nil {
 		f.auto.rows = append(f.auto.rows, x)
-	} else if err := f.observe(x); err != nil {
-		return err
+	} else {
+		if f.scores != nil {
+			f.scores.predict(f.learner, x)
+		}
+		if err := f.observe(x); err != nil {
+			return err
+		}
 	}
 	for len(f.counts) < len(f.labels.names) {
 		f.counts = append(f.counts, dataset.Label{Name: f.labels.names[len(f.counts)]})
@@ -244,12 +255,12 @@ func (f *streamFit) model() (*Model, error) {
 			"need both classes: %d rows are positive (label %q) and %d are negative", train.Positives, name,
 			train.Negatives)
 	}
-	threshold := 0.0
+	threshold, scores := 0.0, f.scores
 	var choice streamChoice
 	if f.auto != nil {
 		choice = f.auto.choose()
 		f.use(choice.fit, choice.learner, choice.tuned)
-		threshold = choice.threshold
+		threshold, scores = choice.threshold, choice.scores
 	}
 	lin := f.learner.Model()
 	lin.Threshold = threshold
@@ -264,6 +275,9 @@ func (f *streamFit) model() (*Model, error) {
 			Candidate: fmt.Sprintf("row %d", f.labels.rows), Examples: f.labels.rows, Progressive: &value,
 			StepScale: f.fit.learner.StepScale,
 		}},
+	}
+	if scores != nil {
+		result.Calibration = scores.calibration(f.opt.Fit.Calibration)
 	}
 	if f.auto != nil {
 		result.History, result.Chosen = choice.entries, choice.chosen

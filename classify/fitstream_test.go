@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/classify/scored"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/loss"
 )
@@ -156,5 +158,100 @@ func TestFitStreamRefuses(t *testing.T) {
 	if _, err := FitStream(ctx, streamOf(t, xs, "1", "0"), StreamOptions{Fit: Options{Measure: f1}}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestStreamCalibration compares the probabilities with those of scores by hand, and with the best
+// ones on other rows.
+func TestStreamCalibration(t *testing.T) {
+	xs, later := stream(73, 6000), stream(74, 20_000)
+	for name, opt := range map[string]Options{
+		"auto":     {Measure: measure.FBeta{B: 1}, Algorithm: Auto},
+		"platt":    {Measure: measure.GMean{}, Algorithm: "spade", Calibration: CalibrationPlatt},
+		"isotonic": {Measure: measure.GMean{}, Algorithm: "sgd-logistic", Calibration: CalibrationIsotonic},
+	} {
+		m, err := FitStream(t.Context(), streamOf(t, xs, "1", "0"), StreamOptions{Fit: opt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Calibration) != 1 {
+			t.Fatalf("%s: %d calibrations", name, len(m.Calibration))
+		}
+		c := &m.Calibration[0]
+		if name == "platt" {
+			l, err := NewSPADE(SPADEConfig{Measure: measure.GMean{}, Config: Config{Steps: m.Options.Config.Steps}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Of 5,800 rows or more after the burn-in the first 2,048 are forgotten.
+			scores, _ := byHand(t, l, xs, 2048)
+			want, _ := scored.Platt(scores)
+			if c.Rows != int64(len(scores)) {
+				t.Errorf("%d rows, want %d", c.Rows, len(scores))
+			}
+			for _, e := range scores {
+				if d := math.Abs(c.Map.Of(e.Score) - want.Of(e.Score)); !(d < 0.002) {
+					t.Fatalf("the probability of %v is %v, want %v", e.Score, c.Map.Of(e.Score), want.Of(e.Score))
+				}
+			}
+		}
+		var scores, probabilities []Scored
+		for _, x := range later {
+			z := m.Classifier().RawScores(nil, x.Index, x.Value)
+			p := m.Probabilities(nil, z)[0]
+			scores = append(scores, Scored{Score: z[0], Weight: 1, Positive: x.Positive})
+			probabilities = append(probabilities, Scored{Score: p, Weight: 1, Positive: x.Positive})
+		}
+		ideal, _ := scored.Isotonic(scores)
+		for i := range scores {
+			scores[i].Score = ideal.Of(scores[i].Score)
+		}
+		got, best := scored.Brier(probabilities).Value, scored.Brier(scores).Value
+		if !(got < 1.03*best) {
+			t.Errorf("%s: the Brier score is %v, at best %v", name, got, best)
+		}
+		path := filepath.Join(t.TempDir(), "m.json")
+		if err := SaveModel(path, m); err != nil {
+			t.Fatal(err)
+		}
+		if back, err := LoadModel(path); err != nil || back.Calibration[0].Source != Progressive {
+			t.Errorf("%s: read back: %v", name, err)
+		}
+	}
+	m, err := FitStream(t.Context(), streamOf(t, xs, "1", "0"), StreamOptions{
+		Fit: Options{Measure: measure.GMean{}, Algorithm: Auto, Calibration: CalibrationNone},
+	})
+	if err != nil || m.Calibration != nil {
+		t.Errorf("calibration none: %v, %v", m.Calibration, err)
+	}
+}
+
+// Rows of unequal weights count as their effective number.
+func TestScoreWindowOfWeights(t *testing.T) {
+	s := newScoreWindow()
+	l, err := NewSGD(SGDConfig{Config: Config{Reward: loss.Logistic{}, Scaling: Identity(1), MeanSquare: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 900 { // each score has a row of weight 1 and one of weight 4
+		x := Example{
+			Index: []uint32{0}, Value: []float32{float32(i / 3)}, Positive: i%2 == 0, Weight: 1 + 3*float64(i%3%2),
+		}
+		s.predict(l, x)
+		if err := l.Observe(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sum, squares float64
+	for i := range 900 {
+		w := 1 + 3*float64(i%3%2)
+		sum, squares = sum+w, squares+w*w
+	}
+	_, examples, _ := s.window()
+	if all, _ := scored.Count(examples); math.Abs(float64(all)-sum*sum/squares) > 1 {
+		t.Errorf("%v rows count, want %v", all, sum*sum/squares)
+	}
+	if c := s.calibration(CalibrationAuto); len(c) != 1 || c[0].Rows != 900 || c[0].Positives != 450 {
+		t.Errorf("the calibration is %+v, want one of 900 rows", c)
 	}
 }

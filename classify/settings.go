@@ -189,7 +189,8 @@ var settings = []Setting{
 		Want: "auto, platt, isotonic or none", ok: oneOf(CalibrationAuto, CalibrationNone),
 		field: func(o *Options) any { return nameOf(&o.Calibration, calibrationRules) },
 		Doc: "how predict --proba maps scores to probabilities; auto is by the held-out scores if there are any, " +
-			"platt and isotonic train on five folds to get some if not",
+			"platt and isotonic train on five folds to get some if not, or score the rows of a stream before " +
+			"they learn",
 	},
 	{
 		Name: "tune-steps", key: "tune_steps", field: func(o *Options) any { return &o.TuneSteps },

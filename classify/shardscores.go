@@ -190,7 +190,7 @@ func (s *ShardScores) rows() (all, positives int64) {
 }
 
 // examples returns the rows again, with the scores of the grid: those of one score and class are
-// the effective number of them, (Σw)²/Σw², of equal weights.
+// one example with the effective number of them, (Σw)²/Σw², as copies.
 func (s *ShardScores) examples(negatives float64) []Scored {
 	var out []Scored
 	for i, score := range s.Score {
@@ -199,12 +199,11 @@ func (s *ShardScores) examples(negatives float64) []Scored {
 			if w == 0 {
 				continue
 			}
-			n := max(1, math.Floor(float64(w/counts.Square[i]*w)+1e-9))
-			e := Scored{Score: score, Positive: class == 1, Weight: w / n}
+			e := Scored{Score: score, Positive: class == 1, Weight: w, Copies: float32(w / counts.Square[i] * w)}
 			if class == 0 {
 				e.Weight *= negatives
 			}
-			out = append(out, slices.Repeat([]Scored{e}, int(n))...)
+			out = append(out, e)
 		}
 	}
 	return out

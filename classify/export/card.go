@@ -92,6 +92,11 @@ func cardData(line func(format string, args ...any), m *classify.Model) {
 				c.Positives, short(x.value), short(low), short(high))
 		}
 	}
+	if c.Source == classify.Progressive {
+		line("- Each of these rows was scored before the model learned from it, and the last model has seen more: " +
+			"the figures are rather too low.")
+		return
+	}
 	line("- These rows also chose the model, which makes the figures slightly too good.")
 }
 

@@ -11,6 +11,35 @@ type Example struct {
 	Score    float64
 	Weight   float64
 	Positive bool
+	// Copies is how many examples of equal weights this one stands for, which have the Weight
+	// together; 0 stands for one. It may be the effective number of examples of unequal weights,
+	// with a fraction. It is not for [LogLoss], [Brier] and [Classes].
+	Copies float32
+}
+
+// copies is the number of examples that e stands for.
+func (e *Example) copies() float64 {
+	if e.Copies == 0 {
+		return 1
+	}
+	return float64(e.Copies)
+}
+
+// square is the sum of the squared weights.
+func (e *Example) square() float64 { return float64(e.Weight*e.Weight) / e.copies() }
+
+// Count is the number of examples that stand in a list, and of the positive ones among them,
+// rounded.
+func Count(examples []Example) (all, positives int64) {
+	var n [2]float64
+	for i := range examples {
+		e := &examples[i]
+		n[0] += e.copies()
+		if e.Positive {
+			n[1] += e.copies()
+		}
+	}
+	return int64(math.Round(n[0])), int64(math.Round(n[1]))
 }
 
 // group holds the examples of one score.
@@ -36,7 +65,7 @@ func grouped(examples []Example) (groups []group, ok bool) {
 		if n := len(groups); n == 0 || groups[n-1].score != e.Score {
 			groups = append(groups, group{score: e.Score})
 		}
-		g, square := &groups[len(groups)-1], float64(e.Weight*e.Weight)
+		g, square := &groups[len(groups)-1], e.square()
 		if e.Positive {
 			g.positive += e.Weight
 			g.positiveSquare += square

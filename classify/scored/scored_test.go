@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/classify/scored"
@@ -376,4 +377,51 @@ func TestUndefined(t *testing.T) {
 	if v := scored.Brier(one).Value; v == v {
 		t.Errorf("Brier of scores above 1 is %v, want NaN", v)
 	}
+}
+
+// TestCopies compares examples with their copies written out.
+func TestCopies(t *testing.T) {
+	r := random.New(5, "copies")
+	var once, copies []scored.Example
+	for range 400 {
+		n := 1 + r.IntN(6)
+		e := scored.Example{Score: math.Round(20 * r.Float64()), Weight: 0.5, Positive: r.Float64() < 0.3}
+		copies = append(copies, slices.Repeat([]scored.Example{e}, n)...)
+		e.Weight, e.Copies = float64(n)*e.Weight, float32(n)
+		once = append(once, e)
+	}
+	for i, e := range []struct{ once, copies scored.Estimate }{
+		{scored.AUC(once), scored.AUC(copies)}, {scored.AveragePrecision(once), scored.AveragePrecision(copies)},
+	} {
+		if math.Abs(e.once.Value-e.copies.Value) > 1e-12 || math.Abs(e.once.Error-e.copies.Error) > 1e-12 {
+			t.Errorf("%d: %v, written out %v", i, e.once, e.copies)
+		}
+	}
+	curveOf := func(examples []scored.Example) []float64 {
+		c, ok := scored.NewCurve(examples)
+		if !ok {
+			t.Fatal("no curve")
+		}
+		return slices.Concat(c.Score, c.Positives, c.Negatives, []float64{c.Ratio})
+	}
+	mapOf := func(fit func([]scored.Example) (scored.Calibration, bool), examples []scored.Example) []float64 {
+		c, ok := fit(examples)
+		if !ok {
+			t.Fatal("no calibration")
+		}
+		c.Inside(examples)
+		return slices.Concat(c.Score, c.Probability, []float64{c.Slope, c.Offset})
+	}
+	near := func(what string, got, want []float64) {
+		t.Helper()
+		if !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+			t.Errorf("%s: %v, written out %v", what, got, want)
+		}
+	}
+	if all, positives := scored.Count(once); all != int64(len(copies)) || positives < 300 || positives >= all {
+		t.Errorf("%d examples, %d of them positive, want %d", all, positives, len(copies))
+	}
+	near("curve", curveOf(once), curveOf(copies))
+	near("isotonic", mapOf(scored.Isotonic, once), mapOf(scored.Isotonic, copies))
+	near("platt", mapOf(scored.Platt, once), mapOf(scored.Platt, copies))
 }

@@ -16,7 +16,7 @@ import (
 
 // streamExcludes are the flags that --stream excludes.
 var streamExcludes = []string{
-	"passes", "holdout", "folds", "valid", "tune-steps", "threshold", "calibration", "cache", "temp-dir", "seed",
+	"passes", "holdout", "folds", "valid", "tune-steps", "threshold", "cache", "temp-dir", "seed",
 }
 
 // runStream is train --stream.
