@@ -237,6 +237,12 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if simplest := a.simplest(next); !slices.Contains(last, simplest) {
 		last = append(last, simplest) // the rule of one standard error may come back to it
 	}
+	seen := len(last)
+	if best := last[0]; !isBatch(best.algorithm) && a.data.Task == Binary && isEither(a.opt.Measure) {
+		// It costs as much as all others: it is tried where what it searches over is ahead.
+		search := recipe{scale: scaleStandard, algorithm: costSearch, own: true}
+		last, learners = append(last, search), append(learners, search)
+	}
 	share := max(forSearch*0.4, a.left(last)/2)
 	third, err := a.rung(base, "third", 5, thirdIterations, last, share, leastFirst, mostSearchRows)
 	if err != nil {
@@ -246,7 +252,7 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	tried := append(all, learners...)
 	if third.rows < second.rows { // no more could be known of them
 		second.last = true
-		for _, r := range last {
+		for _, r := range last[:seen] {
 			a.decide(second.results[r], r, second)
 		}
 		return tried, second, nil
@@ -390,10 +396,6 @@ func (a *autoFit) learnerRecipes(tried []recipe, k recipe) []recipe {
 	}
 	k.features, k.scale = features{}, scaleStandard
 	add(k)
-	if a.data.Task == Binary && isEither(a.opt.Measure) {
-		k.algorithm, k.own = costSearch, true
-		add(k)
-	}
 	return out
 }
 
