@@ -161,13 +161,18 @@ func (r *shuffleReader) fill() error {
 }
 
 // touch reads a word of every line of a cache from one row to another. These reads do not wait for
-// each other, as those of a learner would, and a processor reads on by itself.
+// each other, as those of a learner would, and a processor reads on by itself. Few instructions lie
+// between two reads: those that fit into a processor's window are under way together.
 func (r *shuffleReader) touch(p *rowPack, from, to uint32) {
 	const line = 16 // words
-	w := p.words[:to+1]
-	for i := int(from); i < len(w); i += line {
-		r.touched += w[i]
+	w, sum := p.words[from:to+1], r.touched
+	for ; len(w) >= 4*line; w = w[4*line:] {
+		sum += w[0] + w[line] + w[2*line] + w[3*line]
 	}
+	for i := 0; i < len(w); i += line {
+		sum += w[i]
+	}
+	r.touched = sum
 }
 
 // load loads the next window and deals its rows to parts.
