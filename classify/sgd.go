@@ -98,6 +98,7 @@ func (s *SGD) step(x Example) error {
 // weightedStep is one step of class-weighted gradient ascent; it advances t.
 func (o *twoClass) weightedStep(x Example, eta0, kPos, kNeg float64) error {
 	nextStep(o.online)
+	eta := eta0 / stepRoot(o.online)
 	d := o.lin.Products(x.Index, x.Value)
 	z := o.lin.Score(d)
 	if err := o.countPrediction(z, x.Positive, x.Weight); err != nil {
@@ -110,5 +111,5 @@ func (o *twoClass) weightedStep(x Example, eta0, kPos, kNeg float64) error {
 	o.accumulateRow()
 	factor := o.capped(k * o.relativeWeight(x.Weight))
 	_, dr := o.rewards(m)
-	return o.ascendRow(x, d, eta0, factor*dr)
+	return o.ascendRow(x, d, eta, factor*dr)
 }

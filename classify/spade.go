@@ -140,6 +140,8 @@ func (s *SPADE) begin() {
 
 func (s *SPADE) step(x Example) error {
 	nextStep(s.online)
+	root := stepRoot(s.online)
+	eta, dualEta := s.eta0/root, s.dual0/root // while the row is fetched
 	d := s.lin.Products(x.Index, x.Value)
 	z := s.lin.Score(d)
 	if err := s.countPrediction(z, x.Positive, x.Weight); err != nil {
@@ -154,11 +156,11 @@ func (s *SPADE) step(x Example) error {
 	s.accumulateRow()
 	s.sumA += s.alpha
 	s.sumB += s.beta
-	if err := s.ascendRow(x, d, s.eta0, mu*factor*dr); err != nil {
+	if err := s.ascendRow(x, d, eta, mu*factor*dr); err != nil {
 		return err
 	}
 	if !s.opt.FixedDual {
-		s.descend(s.dual0/stepRoot(s.online), factor*s.opt.DualReward.of(m, r), x.Positive)
+		s.descend(dualEta, factor*s.opt.DualReward.of(m, r), x.Positive)
 	}
 	return nil
 }

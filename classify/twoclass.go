@@ -191,15 +191,15 @@ func (o *twoClass) accumulateRow() {
 	o.accumulate()
 }
 
-// ascendRow is ascend in the direction of the label, with η = eta0/root. It returns an error once
-// the learner has diverged.
-func (o *twoClass) ascendRow(x Example, d oco.RowProducts, eta0, factor float64) error {
+// ascendRow is ascend in the direction of the label. It returns an error once the learner has
+// diverged.
+func (o *twoClass) ascendRow(x Example, d oco.RowProducts, eta, factor float64) error {
 	if factor == 0 && o.cfg.Lambda == 0 {
 		return nil // nothing moves
 	}
 	if !x.Positive {
 		factor = -factor
 	}
-	o.ascend(o.lin, x.Index, x.Value, &d, eta0/stepRoot(o.online), factor)
+	o.ascend(o.lin, x.Index, x.Value, &d, eta, factor)
 	return o.checkState(o.lin.Bias())
 }
