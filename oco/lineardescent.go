@@ -322,7 +322,11 @@ func (l *LinearDescent) adapt(i uint32, x, c, rate float64) {
 	}
 	q := l.squares[i] + float64(g*g)
 	l.squares[i] = q
-	l.move(k, rate*g/math.Sqrt(q)/l.scale)
+	e := rate * g / math.Sqrt(q)
+	if l.scale != 1 { // it changes with a decay or a ball only, and a quotient takes time
+		e /= l.scale
+	}
+	l.move(k, e)
 }
 
 // flush moves S·v - u into acc and empties S and u.
