@@ -427,7 +427,7 @@ func (d Data) visit(ctx context.Context, r dataset.Reader, open error, f visitor
 // visitRows is visit for rows that need not be copied.
 func visitRows(ctx context.Context, r dataset.RowReader, f visitor) (err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
-	rows := make([]dataset.Row, 64)
+	rows := make([]dataset.Row, 16) // few: what is read of them stays in the nearest cache
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
