@@ -108,7 +108,7 @@ const (
 	mostAutoDense = 1_000
 	// The iterations of batch algorithms in the comparisons, and the fewest and most at the end.
 	firstIterations, secondIterations, thirdIterations = 12, 20, 30
-	leastChosenIterations, chosenIterations            = 20, 60
+	leastChosenIterations, chosenIterations            = 20, 500
 )
 
 // autoFit is a run of [Auto].

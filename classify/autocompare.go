@@ -116,7 +116,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 		return solved, err
 	}
 	x := s.train
-	solved, err = a.solve(x, r, iterations, nil)
+	solved, err = a.solve(x, r, iterations, nil, searchPrecision)
 	if err != nil {
 		return solved, err
 	}
@@ -137,7 +137,9 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 }
 
 // solve trains a batch algorithm on rows, from the given weights or, with nil, from 0.
-func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64) (lbfgsResult, error) {
+func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, precision float64) (
+	lbfgsResult, error,
+) {
 	if from == nil {
 		from = make([]float64, (x.columns+1)*x.outputs)
 	}
@@ -146,12 +148,12 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64) (lb
 		weights[k] *= w
 	}
 	p := x.problem(weights, r.lambda/float64(x.rows), 1)
-	return p.solve(from, iterations, searchPrecision)
+	return p.solve(from, iterations, precision)
 }
 
-// searchPrecision is the relative size of the gradient at which batch algorithms end while
-// candidates are compared.
-const searchPrecision = 1e-4
+// The relative size of the gradient at which batch algorithms end: while candidates are compared,
+// and in the last training.
+const searchPrecision, lastPrecision = 1e-4, 1e-6
 
 // labelWeights are the weights of the labels for an algorithm.
 func (x *design) labelWeights(labels int, algorithm string) []float64 {

@@ -175,7 +175,7 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result
 	if from == nil {
 		iterations = max(iterations, leastChosenIterations)
 	}
-	solved, err := a.solve(x, r, iterations, from)
+	solved, err := a.solve(x, r, iterations, from, lastPrecision)
 	if err != nil {
 		return nil, err
 	}
