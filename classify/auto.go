@@ -237,22 +237,26 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if simplest := a.simplest(next); !slices.Contains(last, simplest) {
 		last = append(last, simplest) // the rule of one standard error may come back to it
 	}
-	seen := len(last)
-	if best := last[0]; !isBatch(best.algorithm) && a.data.Task == Binary && isEither(a.opt.Measure) {
-		// It costs as much as all others: it is tried where what it searches over is ahead.
-		search := recipe{scale: scaleStandard, algorithm: costSearch, own: true}
-		last, learners = append(last, search), append(learners, search)
-	}
-	share := max(forSearch*0.4, a.left(last)/2)
-	third, err := a.rung(base, "third", 5, thirdIterations, last, share, leastFirst, mostSearchRows)
+	third, err := a.third(base, last)
 	if err != nil {
 		return nil, nil, err
+	}
+	if !isBatch(last[0].algorithm) && a.data.Task == Binary && isEither(a.opt.Measure) {
+		// It costs as much as all others: it is tried where what it searches over is ahead, if the
+		// last comparison can still have as many rows as the one before.
+		search := recipe{scale: scaleStandard, algorithm: costSearch, own: true}
+		with := append(slices.Clone(last), search)
+		if on, err := a.third(base, with); err != nil {
+			return nil, nil, err
+		} else if on.rows >= second.rows {
+			third, last, learners = on, with, append(learners, search)
+		}
 	}
 	third.last = true
 	tried := append(all, learners...)
 	if third.rows < second.rows { // no more could be known of them
 		second.last = true
-		for _, r := range last[:seen] {
+		for _, r := range last {
 			a.decide(second.results[r], r, second)
 		}
 		return tried, second, nil
@@ -260,6 +264,12 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	a.work += a.cost(last, third.division, thirdIterations, third.rows)
 	_, err = a.compare(last, third)
 	return tried, third, err
+}
+
+// third draws the rows of the last comparison.
+func (a *autoFit) third(base Data, recipes []recipe) (*comparedOn, error) {
+	share := max((a.budget/2)*0.4, a.left(recipes)/2)
+	return a.rung(base, "third", 5, thirdIterations, recipes, share, leastFirst, mostSearchRows)
 }
 
 // left is what the budget leaves after a last training with the most expensive of recipes.

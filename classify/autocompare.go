@@ -152,7 +152,7 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, pre
 }
 
 // The relative size of the gradient at which batch algorithms end: while candidates are compared,
-// and in the last training.
+// and in the last training if its rows fit in memory.
 const searchPrecision, lastPrecision = 1e-4, 1e-6
 
 // labelWeights are the weights of the labels for an algorithm.

@@ -119,7 +119,7 @@ func (a *autoFit) trainChosen(c *choiceOf, offsets []float64) (*Result, error) {
 		iterations = warmIterations
 	}
 	for iterations < chosenIterations && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
-		iterations += iterations / 4
+		iterations = min(iterations+iterations/4, chosenIterations)
 	}
 	own := a.lastPrice(c.recipe, iterations)
 	a.work += own

@@ -20,11 +20,12 @@ type CalibrationRule int
 // The rules for the calibration.
 const (
 	// CalibrationAuto is isotonic where the rarer class has 500 held-out rows or more, else
-	// Platt's, and none where a training holds nothing out.
+	// Platt's, and none where a training holds nothing out. Where [Auto] compares on a stream, the
+	// rows that were scored before they were learned from count as held out.
 	CalibrationAuto CalibrationRule = iota
 	// CalibrationPlatt is [scored.Platt], and CalibrationIsotonic [scored.Isotonic]. Where a
 	// training holds nothing out, the scores come from five more trainings, each without one fold
-	// of the rows.
+	// of the rows; those of a stream are from before a row is learned from.
 	CalibrationPlatt
 	CalibrationIsotonic
 	CalibrationNone
@@ -45,8 +46,7 @@ const (
 	sourceHeldOut     = "held out"
 	sourceCrossFitted = "cross-fitted"
 
-	// Progressive is the [Calibration] Source of a stream.
-	Progressive = "progressive"
+	sourceProgressive = "progressive"
 )
 
 // Calibration maps the scores of a linear model to probabilities of its label. It is fitted to the
@@ -54,7 +54,8 @@ const (
 // by the model of its fold, or of a stream the latter half at least, each scored before the learner
 // learned from it. On these rows model and threshold were chosen too, which makes the
 // probabilities, and what the curve says of thresholds, slightly too good. The model at the end of
-// a stream has seen more rows than those that scored its latter half, so these are rather too low.
+// a stream is none of those that scored its latter half, and has seen more rows: what is said of
+// its thresholds is approximate.
 type Calibration struct {
 	// Source is "held out", "cross-fitted" or "progressive".
 	Source string `json:"source"`
@@ -191,6 +192,10 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 	return out, nil
 }
 
+// Progressive reports whether the scores are those of a stream, each from before the model learned
+// from the row.
+func (c *Calibration) Progressive() bool { return c.Source == sourceProgressive }
+
 // Probabilities appends the probabilities for the scores of [Classifier.RawScores] to dst: with
 // Binary that of the positive label, else that of each label. Those of classes are each class's
 // against the others, divided by their sum (Zadrozny and Elkan 2002). It needs a model with
@@ -232,9 +237,9 @@ func (m *Model) checkCalibration() error {
 func (c *Calibration) check(place string, curve bool) error {
 	x, y := c.Map.Score, c.Map.Probability
 	switch {
-	case c.Source != sourceHeldOut && c.Source != sourceCrossFitted && c.Source != Progressive:
+	case c.Source != sourceHeldOut && c.Source != sourceCrossFitted && c.Source != sourceProgressive:
 		return noregret.BadInputf(place+".source", "%q, want %q, %q or %q", c.Source, sourceHeldOut, sourceCrossFitted,
-			Progressive)
+			sourceProgressive)
 	case c.Rows < 1 || c.Positives < 0 || c.Positives > c.Rows:
 		return noregret.BadInputf(place+".rows", "%d rows, %d positive, want at least 1 and no more positive ones",
 			c.Rows,

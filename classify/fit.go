@@ -66,7 +66,8 @@ type Result struct {
 	Steps int64
 	// Warnings are messages for the user, in full sentences.
 	Warnings []string
-	// Calibration has one for each model, or is nil where nothing was held out.
+	// Calibration has one for each model, or is nil where nothing was held out or, of a stream,
+	// scored before it was learned from.
 	Calibration []Calibration
 	// Transform makes the features of Models from those of the data; nil leaves them as they are.
 	Transform *Transform

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/forget"
 )
 
 // StreamOptions are the options of [FitStream]. The zero value is refused: Fit.Measure is required.
@@ -139,6 +140,9 @@ func streamLearner(opt Options) (*resolved, Learner, error) {
 		return nil, nil, noregret.Errorf(noregret.Usage, "algorithm", "%s cannot learn from a stream; use %s",
 			r.alg.Name,
 			streamLearners())
+	case o.Calibration.asked() && o.Drift.Kind != forget.None:
+		return nil, nil, noregret.Errorf(noregret.Usage, "calibration", "a stream that changes (--drift) has none: "+
+			"it would be of rows that the model has forgotten")
 	case openNumber(o.Passes) > 1 || o.holdout() > 0 || o.Valid != nil || openNumber(o.Folds) > 1 || o.TuneSteps ||
 		o.Threshold == ThresholdTuned:
 		return nil, nil,
@@ -278,6 +282,10 @@ func (f *streamFit) model() (*Model, error) {
 	}
 	if scores != nil {
 		result.Calibration = scores.calibration(f.opt.Fit.Calibration)
+		if result.Calibration == nil && f.opt.Fit.Calibration.asked() {
+			result.Warnings = append(result.Warnings, "there are no probabilities: no row of each class was scored "+
+				"before the learner learned from it")
+		}
 	}
 	if f.auto != nil {
 		result.History, result.Chosen = choice.entries, choice.chosen

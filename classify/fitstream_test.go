@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/classify/scored"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/forget"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -124,6 +125,11 @@ func TestFitStreamRefuses(t *testing.T) {
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Algorithm: "amp"}}, noregret.Usage, "amp cannot learn"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1, Folds: new(2)}}, noregret.Usage, "a stream is read once"},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: -1}, noregret.Usage, "want at least 0"},
+		{
+			"1", "0", StreamOptions{Fit: Options{
+				Measure: f1, Calibration: CalibrationPlatt, Drift: forget.Rule{Kind: forget.Restart, Rounds: 100},
+			}}, noregret.Usage, "rows that the model has forgotten",
+		},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, SaveEvery: 1}, noregret.Usage, "Save is nil"},
 		{"2", "1", StreamOptions{Fit: Options{Measure: f1}}, noregret.Usage, `:1 has the label "2"`},
 		{"1", "0", StreamOptions{Fit: Options{Measure: f1}, Positive: "7"}, noregret.BadInput, "need both classes"},
@@ -194,6 +200,16 @@ func TestStreamCalibration(t *testing.T) {
 					t.Fatalf("the probability of %v is %v, want %v", e.Score, c.Map.Of(e.Score), want.Of(e.Score))
 				}
 			}
+			for i, threshold := range c.Curve.Score {
+				above := measure.Confusion{}
+				for _, e := range scores {
+					above.Add(e.Positive, e.Score > threshold, 1)
+				}
+				if above.TP != c.Curve.Positives[i] || above.FP != c.Curve.Negatives[i] {
+					t.Fatalf("above %v are %v positives and %v others, the curve says %v and %v", threshold, above.TP,
+						above.FP, c.Curve.Positives[i], c.Curve.Negatives[i])
+				}
+			}
 		}
 		var scores, probabilities []Scored
 		for _, x := range later {
@@ -214,7 +230,7 @@ func TestStreamCalibration(t *testing.T) {
 		if err := SaveModel(path, m); err != nil {
 			t.Fatal(err)
 		}
-		if back, err := LoadModel(path); err != nil || back.Calibration[0].Source != Progressive {
+		if back, err := LoadModel(path); err != nil || !back.Calibration[0].Progressive() {
 			t.Errorf("%s: read back: %v", name, err)
 		}
 	}
@@ -233,7 +249,7 @@ func TestScoreWindowOfWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 900 { // each score has a row of weight 1 and one of weight 4
+	for i := range 900 { // each score has two rows of weight 1 and one of weight 4
 		x := Example{
 			Index: []uint32{0}, Value: []float32{float32(i / 3)}, Positive: i%2 == 0, Weight: 1 + 3*float64(i%3%2),
 		}

@@ -233,7 +233,7 @@ func (s *ShardScores) check() error {
 			n := float64(w/q) * w
 			none := rows == 0 || w == 0
 			if rows < 0 || !(w >= 0) || none && (w != 0 || q != 0) ||
-				!none && !(n >= 0 && n <= 1.001*float64(rows)) {
+				!none && !(n >= 0.999 && n <= 1.001*float64(rows)) {
 				return noregret.BadInputf("shard.scores",
 					"%d rows with the weight %v and the sum of squares %v, which no rows have", rows, w, q)
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // scoreWindow counts the scores that a learner gives to the rows of a stream before it learns from
-// them: those of the latter half at least, in a megabyte whatever their number.
+// them: those of the latter half at least, in two megabytes whatever their number.
 type scoreWindow struct {
 	seen int64 // rows that were predicted
 	// recent counts the scores since seen was last a power of two, and older those from the power
@@ -76,11 +76,19 @@ func (s *scoreWindow) calibration(rule CalibrationRule) []Calibration {
 	if rule == CalibrationNone || rarer == 0 {
 		return nil
 	}
-	c := calibrationOf(examples, rule, Progressive)
-	if c != nil {
-		negatives, positives := s.rows()
-		c[0].Rows, c[0].Positives = negatives+positives, positives
+	c := calibrationOf(examples, rule, sourceProgressive)
+	if c == nil {
+		return nil
 	}
+	negatives, positives := s.rows()
+	c[0].Rows, c[0].Positives = negatives+positives, positives
+	// A threshold inside a bin would count the rows above it in the bin as below.
+	for i, z := range c[0].Curve.Score {
+		_, c[0].Curve.Score[i] = binRange(z)
+	}
+	last := len(c[0].Curve.Score) - 1
+	lowest, _ := binRange(examples[len(examples)-1].Score)
+	c[0].Curve.Score[last] = lowest - max(1, float64(math.Abs(lowest)*1e-9))
 	return c
 }
 
@@ -126,6 +134,14 @@ func scoreBin(score float64) int {
 		bits |= 1 << 31
 	}
 	return int(bits >> (32 - scoreBits))
+}
+
+// binRange returns the least and the greatest score as float32 of the bin of a score.
+func binRange(score float64) (low, high float64) {
+	const fraction = 1<<(32-scoreBits) - 1
+	bits := math.Float32bits(float32(score))
+	near, far := float64(math.Float32frombits(bits&^fraction)), float64(math.Float32frombits(bits|fraction))
+	return min(near, far), max(near, far)
 }
 
 // binScore returns a score inside a bin.

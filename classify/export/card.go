@@ -92,10 +92,9 @@ func cardData(line func(format string, args ...any), m *classify.Model) {
 				c.Positives, short(x.value), short(low), short(high))
 		}
 	}
-	if c.Source == classify.Progressive {
-		line("- Each of these rows was scored before the model learned from it, and the last model has seen more: " +
-			"the figures are rather too low.")
-		return
+	if c.Progressive() {
+		line("- Each of these rows was scored before the model learned from it, by an earlier state of the model: " +
+			"the figures are approximate.")
 	}
 	line("- These rows also chose the model, which makes the figures slightly too good.")
 }

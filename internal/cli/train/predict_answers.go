@@ -25,8 +25,8 @@ const answersLong = `
 --proba prints a probability in place of the score: that of the positive label, or of the printed
 one of several classes. To --json it adds the key "probability", that of the positive label, or
 "probabilities", an object by label. The probabilities were fitted in training to scores of held-out
-rows (train --calibration); for several classes those of each class against the others are divided
-by their sum.
+rows (train --calibration), or of rows of a stream before the model learned from them; for several
+classes those of each class against the others are divided by their sum.
 
 For two classes the threshold may be chosen now, from the same held-out rows. --at-recall R takes
 the highest one that finds at least the share R of the positives, and --at-precision P the lowest
@@ -36,7 +36,8 @@ share has it. --top N prints the N rows with the largest scores only, the larges
 its number and a tab ("row" with --json). Standard error says what holds for the threshold: the
 bound that was reached, and intervals of recall and precision by Clopper and Pearson, exact if the
 rows are drawn as those of training were. Held-out rows also chose the model, so all of it is
-slightly too good; "noregret evaluate" on rows of their own is not.
+slightly too good; "noregret evaluate" on rows of their own is not. Those of a stream were scored by
+earlier states of the model, and the confidence is approximate.
 
 --costs predicts the label of the least expected cost: fn=10,fp=1 for two classes, the costs of a
 missed positive and of a false alarm, or a CSV file with the columns true, predicted and cost, each

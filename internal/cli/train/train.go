@@ -70,8 +70,9 @@ endless pipe and for data too large for the disk. It neither shuffles nor holds 
 data must come in random order, and the algorithm must be stamp, spade or one of the sgd-*, with the
 threshold 0. Without --algorithm and settings of a learner two learn beside each other, that of the
 measure and sgd-logistic with --rate auto. Each predicts a row before it learns from it: that
-decides which is taken and with which threshold, at two to three times the cost; the terminal and
-the history in the model say what was compared. Name the positive label with --positive unless the
+decides which is taken and with which threshold, at two to three times the cost, and gives the
+probabilities of "noregret predict --proba"; the terminal and the history in the model say what was
+compared. A named algorithm gets probabilities with --calibration platt or isotonic. Name the positive label with --positive unless the
 labels are +1/-1 or 1/0.
 --save-every N writes the model after every N examples, once both classes have appeared. The
 command learns from the rows of a pipe as they arrive.
