@@ -45,7 +45,6 @@ const isotonicRows = 500
 const (
 	sourceHeldOut     = "held out"
 	sourceCrossFitted = "cross-fitted"
-
 	sourceProgressive = "progressive"
 )
 

@@ -38,7 +38,7 @@ const contactTime = 3 * time.Second
 // holder keeps it if the stream answers: an election of the bucket does not end the appends. The
 // others then wait for LeaseTime if they could not take it meanwhile, so that the holder goes
 // first, whose key the servers may have dropped. Should the bucket be out of reach for the holder
-// alone, the log refuses what he appends once another one leads.
+// alone, the log refuses what it appends once another one leads.
 type Lease struct {
 	o     Options
 	wire  *wire
