@@ -65,8 +65,13 @@ test('the service dies between the write and the answer, and the program after i
     if (req.url !== '/v1/aggregates') return res.writeHead(503, { 'Retry-After': '59' }).end(); // polls
     reports.push(body);
     if (forbidden) return res.writeHead(403).end('{}');
-    const r = await fetch(`http://${address}${req.url}`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-    const text = await r.text();
+    let r, text;
+    try {
+      r = await fetch(`http://${address}${req.url}`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
+      text = await r.text();
+    } catch {
+      return req.socket.destroy(); // the last try of close may reach the line when the service is dead
+    }
     if (deadly) {
       await kill();
       return req.socket.destroy(); // the answer never arrives
