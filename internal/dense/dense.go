@@ -1,0 +1,121 @@
+package dense
+
+// Dot is Σ_k w[k]·row[k]. Column k belongs to the sum s_(k mod 4), but the columns after the last
+// multiple of four belong to s₀. The result is (s₀ + s₁) + (s₂ + s₃). w must be as long as row, or
+// longer.
+func Dot(w []float64, row []float32) float64 { return dot(w[:len(row)], row) }
+
+// AddScaled adds g·row[k] to to[k] for every column k of row. to must be as long as row, or longer.
+func AddScaled(to []float64, g float64, row []float32) { addScaled(to[:len(row)], g, row) }
+
+// AddScores adds w[k·n+c]·row[k] to z[c], for every output c of the n = len(z) and one column k
+// after the other. w must have n·len(row) elements or more.
+func AddScores(z, w []float64, row []float32) { addScores(z, w[:len(z)*len(row)], row) }
+
+// AddOuter adds g[c]·row[k] to to[k·n+c], for every column k and every output c of the n = len(g).
+// to must have n·len(row) elements or more.
+func AddOuter(to, g []float64, row []float32) { addOuter(to[:len(g)*len(row)], g, row) }
+
+// The forms in Go are unrolled: the loops would cost as much as the arithmetic.
+
+func goDot(w []float64, row []float32) float64 {
+	w = w[:len(row)]
+	var a, b, c, d float64
+	k := 0
+	for ; k+4 <= len(row); k += 4 {
+		a += float64(w[k] * float64(row[k]))
+		b += float64(w[k+1] * float64(row[k+1]))
+		c += float64(w[k+2] * float64(row[k+2]))
+		d += float64(w[k+3] * float64(row[k+3]))
+	}
+	for ; k < len(row); k++ {
+		a += float64(w[k] * float64(row[k]))
+	}
+	return (a + b) + (c + d)
+}
+
+func goAddScaled(to []float64, g float64, row []float32) {
+	to = to[:len(row)]
+	k := 0
+	for ; k <= len(row)-4; k += 4 {
+		a, v := (*[4]float64)(to[k:k+4]), (*[4]float32)(row[k:k+4])
+		a[0] += float64(g * float64(v[0]))
+		a[1] += float64(g * float64(v[1]))
+		a[2] += float64(g * float64(v[2]))
+		a[3] += float64(g * float64(v[3]))
+	}
+	for ; k < len(row); k++ {
+		to[k] += float64(g * float64(row[k]))
+	}
+}
+
+// goAddScores reads the row once for every four outputs, whose sums then stay in registers. It does
+// not ask for zeros: the branch would cost more than the products.
+func goAddScores(z, w []float64, row []float32) {
+	n, c := len(z), 0
+	for ; c <= n-4; c += 4 {
+		to, at := (*[4]float64)(z[c:c+4]), c
+		s0, s1, s2, s3 := to[0], to[1], to[2], to[3]
+		for _, v := range row {
+			u, wk := float64(v), (*[4]float64)(w[at:at+4])
+			s0 += float64(wk[0] * u)
+			s1 += float64(wk[1] * u)
+			s2 += float64(wk[2] * u)
+			s3 += float64(wk[3] * u)
+			at += n
+		}
+		to[0], to[1], to[2], to[3] = s0, s1, s2, s3
+	}
+	if c <= n-2 {
+		s0, s1, at := z[c], z[c+1], c
+		for _, v := range row {
+			u, wk := float64(v), (*[2]float64)(w[at:at+2])
+			s0 += float64(wk[0] * u)
+			s1 += float64(wk[1] * u)
+			at += n
+		}
+		z[c], z[c+1] = s0, s1
+		c += 2
+	}
+	if c < n {
+		s, at := z[c], c
+		for _, v := range row {
+			s += float64(w[at] * float64(v))
+			at += n
+		}
+		z[c] = s
+	}
+}
+
+// goAddOuter reads the row once for every four outputs, too.
+func goAddOuter(to, g []float64, row []float32) {
+	n, c := len(g), 0
+	for ; c <= n-4; c += 4 {
+		g0, g1, g2, g3, at := g[c], g[c+1], g[c+2], g[c+3], c
+		for _, v := range row {
+			u, sum := float64(v), (*[4]float64)(to[at:at+4])
+			sum[0] += float64(g0 * u)
+			sum[1] += float64(g1 * u)
+			sum[2] += float64(g2 * u)
+			sum[3] += float64(g3 * u)
+			at += n
+		}
+	}
+	if c <= n-2 {
+		g0, g1, at := g[c], g[c+1], c
+		for _, v := range row {
+			u, sum := float64(v), (*[2]float64)(to[at:at+2])
+			sum[0] += float64(g0 * u)
+			sum[1] += float64(g1 * u)
+			at += n
+		}
+		c += 2
+	}
+	if c < n {
+		g, at := g[c], c
+		for _, v := range row {
+			to[at] += float64(g * float64(v))
+			at += n
+		}
+	}
+}
