@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/dense"
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -175,84 +176,48 @@ func (x *design) fill(ctx context.Context, d Data, t *Transform, dense bool, pla
 	}))
 }
 
+// denseRow is row i of all columns.
+func (x *design) denseRow(i int) []float32 { return x.dense[i*x.columns : (i+1)*x.columns] }
+
 // scores writes ⟨w_c, x̂⟩ + b_c of row i to z, given the weights of the outputs of every column one
 // after the other, and the values that bias returns.
 func (x *design) scores(z []float64, w, bias []float64, i int) {
 	n := len(z)
-	if n == 1 {
-		z[0] = bias[0] + x.dot(w, i)
-		return
-	}
-	copy(z, bias)
 	if x.dense != nil {
-		row := x.dense[i*x.columns : (i+1)*x.columns]
-		for k, v := range row {
-			if v == 0 {
-				continue
-			}
-			u, wk := float64(v), w[k*n:k*n+n]
-			for c := range z {
-				z[c] += float64(wk[c] * u)
-			}
+		if n == 1 {
+			z[0] = bias[0] + dense.Dot(w, x.denseRow(i))
+		} else {
+			copy(z, bias)
+			dense.AddScores(z, w, x.denseRow(i))
 		}
 		return
 	}
-	for at := x.start[i]; at < x.start[i+1]; at++ {
-		k := int(x.place[at])
-		u, wk := float64(x.value[at]), w[k*n:k*n+n]
+	place, value := x.place[x.start[i]:x.start[i+1]], x.value[x.start[i]:x.start[i+1]]
+	if n == 1 {
+		sum := 0.0
+		for j, k := range place {
+			sum += float64(w[k] * float64(value[j]))
+		}
+		z[0] = bias[0] + sum
+		return
+	}
+	copy(z, bias)
+	for j, k := range place {
+		u, wk := float64(value[j]), w[int(k)*n:int(k)*n+n]
 		for c := range z {
 			z[c] += float64(wk[c] * u)
 		}
 	}
 }
 
-// dot is the product of one output's weights with row i, by four sums for rows of all columns.
-func (x *design) dot(w []float64, i int) float64 {
-	if x.dense == nil {
-		sum := 0.0
-		value := x.value[x.start[i]:x.start[i+1]]
-		for j, k := range x.place[x.start[i]:x.start[i+1]] {
-			sum += float64(w[k] * float64(value[j]))
-		}
-		return sum
-	}
-	row := x.dense[i*x.columns : (i+1)*x.columns]
-	w = w[:len(row)]
-	var a, b, c, d float64
-	k := 0
-	for ; k+4 <= len(row); k += 4 {
-		a += float64(w[k] * float64(row[k]))
-		b += float64(w[k+1] * float64(row[k+1]))
-		c += float64(w[k+2] * float64(row[k+2]))
-		d += float64(w[k+3] * float64(row[k+3]))
-	}
-	for ; k < len(row); k++ {
-		a += float64(w[k] * float64(row[k]))
-	}
-	return (a + b) + (c + d)
-}
-
 // addTo adds g_c·x̂ of row i to the gradients of the outputs.
 func (x *design) addTo(grad, g []float64, i int) {
 	n := len(g)
 	if x.dense != nil {
-		row := x.dense[i*x.columns : (i+1)*x.columns]
 		if n == 1 {
-			g := g[0]
-			grad = grad[:len(row)]
-			for k, v := range row {
-				grad[k] += float64(g * float64(v))
-			}
-			return
-		}
-		for k, v := range row {
-			if v == 0 {
-				continue
-			}
-			u, to := float64(v), grad[k*n:k*n+n]
-			for c := range g {
-				to[c] += float64(g[c] * u)
-			}
+			dense.AddScaled(grad, g[0], x.denseRow(i))
+		} else {
+			dense.AddOuter(grad, g, x.denseRow(i))
 		}
 		return
 	}

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -138,5 +139,42 @@ func TestDesignLike(t *testing.T) {
 		if v > 1 || v < -1 {
 			t.Errorf("%v, want at most 1 after the largest", v)
 		}
+	}
+}
+
+// One pass of a batch problem over rows of all columns: the value and the gradient at a point. With
+// GOEXPERIMENT=simd it runs the other form of internal/dense.
+func BenchmarkDesignPass(b *testing.B) {
+	for _, shape := range []struct{ rows, columns, outputs int }{
+		{14_000, 9, 1},
+		{14_000, 41, 1},
+		{14_000, 150, 1},
+		{14_000, 54, 7},
+		{14_000, 16, 26},
+	} {
+		b.Run(fmt.Sprintf("columns=%d/outputs=%d", shape.columns, shape.outputs), func(b *testing.B) {
+			x := &design{
+				rows: shape.rows, columns: shape.columns, outputs: shape.outputs,
+				dense: make([]float32, shape.rows*shape.columns),
+			}
+			rng := random.New(4, "pass")
+			for i := range x.dense {
+				x.dense[i] = float32(rng.NormFloat64())
+			}
+			labels := max(2, x.outputs)
+			for i := range x.rows {
+				x.truth, x.weight = append(x.truth, int32(i%labels)), append(x.weight, 1)
+			}
+			p := x.problem(slices.Repeat([]float64{1}, labels), 0.01, 1)
+			at := make([]float64, (x.columns+1)*x.outputs)
+			for i := range at {
+				at[i] = 0.1 * rng.NormFloat64()
+			}
+			for b.Loop() {
+				at[0] += 1e-9 // a point is evaluated once
+				p.evaluate(at)
+			}
+			b.ReportMetric(float64(x.rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
 	}
 }
