@@ -53,6 +53,13 @@ norace: ## the tests that the race detector skips, in their short form; some hav
 	$(GO) test -timeout 25m -short -run "^($$tests)\$$" $$packages
 	$(GO) test ./internal/pages
 
+# What only this build has: the vectors of internal/dense, and what classify makes of them.
+.PHONY: simd
+simd: ## test the arithmetic by vectors, which releases for amd64 have (GOEXPERIMENT=simd)
+	GOEXPERIMENT=simd $(GO) vet ./internal/dense
+	GOEXPERIMENT=simd $(GO) test -short ./internal/dense
+	GOEXPERIMENT=simd $(GO) test -short -run 'Design|Auto' ./classify
+
 .PHONY: lab
 lab: ## build and test the laboratory, the module lab, which reproduces measurements (see lab/README.md)
 	$(MAKE) -C lab test
