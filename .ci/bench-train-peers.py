@@ -49,6 +49,10 @@ def load(directory):
     if os.path.exists(file):
         a = np.loadtxt(file, delimiter=",", dtype=np.float32)
         yield "covtype", sp.csr_matrix(a[:, :-1]), np.where(a[:, -1] == 2, 1, -1), 50, None
+    file = path("spambase/spambase-standardized.csv.gz")
+    if os.path.exists(file):
+        a = np.loadtxt(file, delimiter=",", dtype=np.float32)
+        yield "spambasex20", sp.csr_matrix(a[:, :-1]), np.where(a[:, -1] == 1, 1, -1), 20, None
     file = path("mnist/train-images-idx3-ubyte.gz")
     if os.path.exists(file):
         with gzip.open(file) as f:

@@ -32,6 +32,10 @@ type benchSet struct {
 var benchSets = []benchSet{
 	{name: "ijcnn1x10", files: []string{"ijcnn1/ijcnn1.libsvm.gz"}, times: 10, text: "x.svm", positive: "1"},
 	{name: "covtype", files: []string{"covtype/covtype-sample10000.data.gz"}, times: 50, text: "x.csv", positive: "2"},
+	{
+		name: "spambasex20", files: []string{"spambase/spambase-standardized.csv.gz"}, times: 20, text: "x.csv",
+		positive: "1",
+	},
 	{name: "w8ax10", files: []string{"w8a/w8a.libsvm.gz"}, times: 10, text: "x.svm", positive: "1"},
 	{
 		name:  "mnist",

@@ -19,6 +19,7 @@ type Builder struct {
 	dim    int
 	cur    Block
 	blocks memoryStore
+	pack   packer
 	hash   hash.Hash
 	buf    []byte
 	sorted rowSorter
@@ -118,7 +119,7 @@ func (b *Builder) flush() {
 	b.info.count(&b.cur)
 	b.buf = encodeBlock(b.buf[:0], &b.cur)
 	_, _ = b.hash.Write(b.buf) // a hash never fails
-	b.blocks = append(b.blocks, packRows(&b.cur))
+	b.blocks = append(b.blocks, b.pack.pack(&b.cur))
 	b.cur.Reset()
 }
 

@@ -63,6 +63,7 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 type keeper struct {
 	opt    Options
 	memory memoryStore
+	pack   packer
 	used   int64
 	temp   *os.File // nil until the rows exceed the memory, and with a cache
 	remove bool     // temp could not be unlinked while open
@@ -148,7 +149,7 @@ func (k *keeper) add(b *Block) error {
 		}
 	}
 	if k.used <= k.opt.MemoryLimit {
-		p := packRows(b)
+		p := k.pack.pack(b)
 		if k.used += p.bytes(); k.used <= k.opt.MemoryLimit {
 			k.memory = append(k.memory, p)
 			return nil
@@ -193,6 +194,9 @@ func (k *keeper) spool() error {
 func (k *keeper) finish(info Info, shift uint32) (*Set, error) {
 	for _, p := range k.memory {
 		p.shift(shift)
+	}
+	if k.pack.lists != nil {
+		k.pack.lists.shift(shift)
 	}
 	if k.cache != nil {
 		if err := k.out.finish(info, shift); err != nil {

@@ -25,6 +25,7 @@ func (s *Set) Map(dim int, f RowMap) (*Set, error) {
 	schema := *s.info.Schema
 	schema.Dim, info.Dim, info.Schema = dim, dim, &schema
 	var kept memoryStore
+	var pack packer
 	bytes, keeps := 0, true
 	rowErr := error(nil)
 	err := s.eachBlock(func(first int64, b *Block) {
@@ -37,7 +38,7 @@ func (s *Set) Map(dim int, f RowMap) (*Set, error) {
 			kept, keeps = nil, false
 		}
 		if keeps {
-			kept = append(kept, packRows(out))
+			kept = append(kept, pack.pack(out))
 		}
 	})
 	if err == nil {

@@ -77,7 +77,7 @@ func TestLivePipe(t *testing.T) {
 					if err := s.Next(&b); err != nil {
 						t.Fatal(err)
 					}
-					one := memoryStore{packRows(&b)}
+					one := memoryStore{new(packer).pack(&b)}
 					r, err := newSet(s.Info(), one, defaultWindow).Read()
 					got = append(got, show(t, r, err)...)
 				}
