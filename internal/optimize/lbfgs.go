@@ -24,10 +24,16 @@ const lbfgsMemory = 10
 // gradient's largest coordinate. One task runs at any time, so nothing depends on the scheduling of
 // goroutines.
 //
-// A failed line search is repeated once along the gradient, with the memory emptied. If that fails
-// too, the method ends with [gonum.Failure]: no further progress can be distinguished from
-// rounding.
+// A failed line search is repeated once with the memory emptied: along the gradient, or what
+// Precondition makes of it. If that fails too, the method ends with [gonum.Failure]: no further
+// progress can be distinguished from rounding.
 type LBFGS struct {
+	// Precondition, if not nil, multiplies a vector in place by an approximation of the inverse
+	// Hessian at the last accepted point, symmetric and positive definite. The recursion then
+	// begins with a multiple of it in the place of one of the identity, and the first step is 1.
+	// It is called once or twice for each direction.
+	Precondition func(v []float64)
+
 	status gonum.Status
 	err    error
 
@@ -38,6 +44,7 @@ type LBFGS struct {
 	x, grad []float64 // the last accepted point
 	f       float64
 	dir     []float64
+	scratch []float64
 	steps   []correction // oldest first
 	spare   correction   // memory for the next
 }
@@ -67,7 +74,10 @@ func (*LBFGS) Uses(has gonum.Available) (uses gonum.Available, err error) {
 
 // Init implements [gonum.Method]. It asks for one task.
 func (m *LBFGS) Init(dim, _ int) int {
-	*m = LBFGS{x: make([]float64, dim), grad: make([]float64, dim), dir: make([]float64, dim)}
+	*m = LBFGS{
+		Precondition: m.Precondition,
+		x:            make([]float64, dim), grad: make([]float64, dim), dir: make([]float64, dim),
+	}
 	return 1
 }
 
@@ -169,6 +179,10 @@ func (m *LBFGS) direct() (step float64) {
 		m.dir[i] = -g
 	}
 	if len(m.steps) == 0 {
+		if m.Precondition != nil {
+			m.Precondition(m.dir)
+			return 1
+		}
 		return 1 / math.Sqrt(vec.DotInOrder(m.grad, m.grad))
 	}
 	for k := len(m.steps) - 1; k >= 0; k-- {
@@ -177,7 +191,14 @@ func (m *LBFGS) direct() (step float64) {
 		vec.AddScaled(m.dir, -c.alpha, c.y)
 	}
 	last := &m.steps[len(m.steps)-1]
-	gamma := 1 / (last.rho * vec.DotInOrder(last.y, last.y))
+	y := last.y
+	if m.Precondition != nil {
+		m.Precondition(m.dir)
+		m.scratch = append(m.scratch[:0], y...)
+		m.Precondition(m.scratch)
+		y = m.scratch
+	}
+	gamma := 1 / (last.rho * vec.DotInOrder(last.y, y))
 	for i := range m.dir {
 		m.dir[i] *= gamma
 	}

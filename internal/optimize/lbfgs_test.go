@@ -95,6 +95,19 @@ func TestLBFGSOnQuadratic(t *testing.T) {
 			t.Errorf("coordinate %d is %v", i, v)
 		}
 	}
+
+	// With the inverse Hessian the first step ends there, whatever its scale is with the second.
+	for scale, most := range map[float64]int{1: 2, 0.01: 3, 100: 3} {
+		r, err := minimize(t, p, make([]float64, d), 1e-9, &LBFGS{Precondition: func(v []float64) {
+			for i := range v {
+				v[i] *= scale / float64(i*i+1)
+			}
+		}})
+		if err != nil || r.Status != gonum.GradientThreshold || r.MajorIterations > most {
+			t.Errorf("scale %v: %v, %v after %d iterations, want %d at most",
+				scale, r.Status, err, r.MajorIterations, most)
+		}
+	}
 }
 
 // A start at the minimum ends at once. A threshold that rounding makes unreachable ends in a
