@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/noregret/noregret"
 )
@@ -187,6 +188,7 @@ func (k *keeper) spool() error {
 		k.memory[i] = nil
 	}
 	k.memory = nil
+	runtime.GC() // else the heap may grow to twice the rows before they are freed
 	return nil
 }
 
