@@ -139,7 +139,7 @@ type Options struct {
 	Digest Digest // of the input; "" is SHA256
 	// Goroutines that parse; 0: GOMAXPROCS. The result is the same for any number
 	Workers int
-	// Load: bytes of rows held in memory before they go to a temporary file; 0: 64 MiB
+	// Load: bytes of rows held in memory before they go to a temporary file; 0: 72 MiB
 	MemoryLimit int64
 	WindowBytes int64  // Set.Shuffle: bytes of rows that are shuffled together; 0: 32 MiB
 	TempDir     string // Load: directory of the temporary file; "": os.TempDir()
@@ -181,7 +181,7 @@ type asked struct {
 const (
 	defaultChunk  = 256 << 10
 	defaultLine   = 64 << 20
-	defaultMemory = 64 << 20
+	defaultMemory = 72 << 20
 	defaultWindow = 32 << 20
 )
 

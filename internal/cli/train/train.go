@@ -62,7 +62,7 @@ cost-search, one-vs-rest), for several classes and labels, and with --stream; it
 --tune-steps, --step-scale, --radius and --lambda. A number is the first step size of the schedule
 of --steps.
 
-The data are read once and stored for the passes: in memory, or beyond 64 MiB in a temporary file.
+The data are read once and stored for the passes: in memory, or beyond 72 MiB in a temporary file.
 The same data, options and seed give the same bytes of the model file on every machine.
 
 --stream trains in one pass directly from the reader and stores no data. It is for data from an
