@@ -51,7 +51,8 @@ func (s *Set) Map(dim int, f RowMap) (*Set, error) {
 		return newSet(info, kept, s.window), nil
 	}
 	v := *s
-	v.st, v.info, v.view = mappedStore{s.st, f}, info, true
+	growth := float64(info.NonZeros) / float64(max(1, s.info.NonZeros))
+	v.st, v.info, v.view = mappedStore{s.st, f, growth}, info, true
 	return &v, nil
 }
 
@@ -86,7 +87,14 @@ func checkMapped(b *Block, first int64, dim int) error {
 // mappedStore applies a map to the blocks of another store.
 type mappedStore struct {
 	store
-	f RowMap
+	f      RowMap
+	growth float64 // how many times as many nonzeros the rows have in the mean
+}
+
+// extent estimates the nonzeros, so that a window of rows has about the size it should have.
+func (m mappedStore) extent(i int) (rows, nonZeros int) {
+	rows, nonZeros = m.store.extent(i)
+	return rows, int(math.Ceil(float64(nonZeros) * m.growth))
 }
 
 func (m mappedStore) load(i int, b *Block) error {

@@ -33,7 +33,7 @@ func TestMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	lazy := *set
-	lazy.st, lazy.info = mappedStore{set.st, double}, kept.info
+	lazy.st, lazy.info = mappedStore{set.st, double, 0.5}, kept.info
 	for name, s := range map[string]*Set{"kept": kept, "lazy": &lazy} {
 		for _, open := range []func() (Reader, error){s.Read, func() (Reader, error) { return s.Shuffle(1, 0) }} {
 			r, err := open()
