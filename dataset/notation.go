@@ -141,8 +141,8 @@ func (s notationSet) first() notation {
 var spaces, apostrophes = []string{" ", "\u00a0", "\u202f"}, []string{"'", "\u2019"}
 
 // number reads a whole cell. Marks of thousands, where there are any, must divide the digits before
-// the decimal mark into groups of three. buf is scratch memory with room for the cell; with it,
-// number does not allocate.
+// the decimal mark into groups of three, the first of which does not begin with 0. buf is scratch
+// memory with room for the cell; with it, number does not allocate.
 func (n notation) number(cell, buf []byte) (v float64, ok bool) {
 	if n == plainNumber {
 		return number(cell)
@@ -167,6 +167,7 @@ func (n notation) number(cell, buf []byte) (v float64, ok bool) {
 		buf, cell = append(buf, cell[0]), cell[1:]
 	}
 	digits, groups := 0, 0
+	zero := len(cell) > 0 && cell[0] == '0' // no thousands begin so
 	for len(cell) > 0 {
 		if cell[0]-'0' <= 9 {
 			buf, cell = append(buf, cell[0]), cell[1:]
@@ -177,7 +178,7 @@ func (n notation) number(cell, buf []byte) (v float64, ok bool) {
 		if !mark {
 			break
 		}
-		if digits == 0 || digits > 3 || groups > 0 && digits != 3 {
+		if zero || digits == 0 || digits > 3 || groups > 0 && digits != 3 {
 			return 0, false
 		}
 		digits, groups, cell = 0, groups+1, rest

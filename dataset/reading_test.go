@@ -683,6 +683,21 @@ func TestNearlyNumbers(t *testing.T) {
 	}
 }
 
+// No thousands begin with 0: 0.175 tells that the point of 1.234 is a decimal one.
+func TestNoThousandsBeginWithZero(t *testing.T) {
+	german := notation{decimal: ',', thousands: '.'}
+	for cell, want := range map[string]float64{"1.326": 1326, "10.326,5": 10326.5, "0,5": 0.5} {
+		if v, ok := german.number([]byte(cell), nil); !ok || v != want {
+			t.Errorf("%s is %v (%v), want %v", cell, v, ok, want)
+		}
+	}
+	for _, cell := range []string{"0.326", "-0.326", "012.345"} {
+		if v, ok := german.number([]byte(cell), nil); ok {
+			t.Errorf("%s is %v", cell, v)
+		}
+	}
+}
+
 // Two columns of one name are refused, and left out together; a label has a name of its own.
 func TestSameNames(t *testing.T) {
 	path := writeFile(t, "a.csv", "a,b,a,y\n1,2,x,p\n3,4,z,q\n")
