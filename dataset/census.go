@@ -14,6 +14,7 @@ import (
 type columnCensus struct {
 	cells int64  // categorical: values that are not missing
 	near  int64  // those that are numbers or nearly
+	units int64  // those that are numbers with a unit
 	dates int64  // those that are dates or times of day
 	odd   string // the first one that is not, with its line
 	first string // the first value, with its line
@@ -45,6 +46,8 @@ func (c *columnCensus) value(cell []byte, line int64) {
 		c.near++
 	case nearDate(cell):
 		c.dates++
+	case withUnit(cell):
+		c.units++
 	case c.odd == "":
 		c.odd, c.oddAt = string(cell), line
 	}
@@ -72,7 +75,7 @@ func (c *columnCensus) add(d *columnCensus) {
 	if c.odd == "" {
 		c.odd, c.oddAt = d.odd, d.oddAt
 	}
-	c.cells, c.near, c.dates = c.cells+d.cells, c.near+d.near, c.dates+d.dates
+	c.cells, c.near, c.units, c.dates = c.cells+d.cells, c.near+d.near, c.units+d.units, c.dates+d.dates
 	if d.cells > 0 {
 		if c.kinds == nil {
 			c.kinds = new(sketch)
@@ -158,6 +161,7 @@ const (
 	fewCells  = 20  // fewer values prove nothing
 	fewSteps  = 256 // a range with fewer steps of float32 is lost in rounding
 	sameShare = .8  // of the values that are new ones in a column of names
+	manyUnits = 50  // different numbers with a unit are no categories, as 2WD and 4WD are
 )
 
 // check returns an error if a column cannot be meant to be read as it was.
@@ -190,6 +194,10 @@ func (c *columnCensus) check(col *Column) error {
 		return bad(Mixed, file, line, "%d of %d values are numbers, or nearly, but %s is none: write all in "+
 			"one way, in one currency or none and without units, name the values that mean missing "+
 			"(--missing-values), or say that they are names (--categorical)", c.near, c.cells, quote([]byte(what)))
+	case (c.near+c.units)*2 > c.cells && kinds >= manyUnits:
+		return bad(Mixed, c.file, c.at, "%d of %d values are numbers with a unit (the first value is %s): write the "+
+			"numbers only, all in one unit, or say that they are names (--categorical)", c.units, c.cells,
+			quote([]byte(c.first)))
 	case c.cells >= fewCells && kinds >= sameShare*float64(c.cells):
 		return bad(IDLike, c.file, c.at, "nearly each of %d values is new, as in a column of names, texts or numbers "+
 			"of another notation (the first is %s): leave it out (--ignore-columns), or say that they are texts "+

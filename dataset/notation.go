@@ -3,6 +3,8 @@ package dataset
 import (
 	"bytes"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // notation is a way to write numbers.
@@ -269,6 +271,24 @@ func nearNumber(cell []byte) bool {
 		}
 	}
 	return false
+}
+
+// longestUnit bounds the bytes of a unit.
+const longestUnit = 8
+
+// withUnit reports whether a cell is a number in some notation and then, perhaps after a blank, a
+// unit: letters and signs such as kg, km/h, °C and m².
+func withUnit(cell []byte) bool {
+	end := bytes.LastIndexAny(cell, "0123456789") + 1
+	if end == 0 || end == len(cell) || len(cell)-end > longestUnit+1 {
+		return false
+	}
+	for _, r := range string(bytes.TrimSpace(cell[end:])) {
+		if !unicode.IsLetter(r) && !strings.ContainsRune("/°²³µ\"'", r) {
+			return false
+		}
+	}
+	return nearNumber(cell[:end])
 }
 
 // nearDate reports whether a cell is a date or a time of day in some form: those of scanMoment in
