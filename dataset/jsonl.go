@@ -99,7 +99,7 @@ func (p *jsonParser) line(r *result, l []byte) error {
 			quote(p.flat))
 	}
 	if !p.hasLabel && !p.opt.AllowNoLabel {
-		return fmt.Errorf("the row has no label (key %q)", p.opt.LabelKey)
+		return fmt.Errorf("the row has no label (key %q; --label-key names another)", p.opt.LabelKey)
 	}
 	if err := p.table.close(r, from); err != nil {
 		return err

@@ -208,6 +208,11 @@ func (f *Flags) TwoClasses(a *command.App, set *dataset.Set) (classify.Data, err
 	if e, ok := errors.AsType[*noregret.Error](err); ok && f.Positive == "" && len(info.Labels) > 2 {
 		hint := *e
 		hint.Message += ", or train for all of them (--measure macro_f1)"
+		for _, c := range info.Schema.Columns {
+			if c.Kind == dataset.LabelKind {
+				hint.Message += fmt.Sprintf("; the label is column %q (--label names another)", c.Name)
+			}
+		}
 		err = &hint
 	}
 	if err != nil {
