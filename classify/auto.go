@@ -27,7 +27,7 @@ const Auto = "auto"
 // The budget of a search with the training of what it has chosen.
 const (
 	mostTrainings = 4
-	leastBudget   = 2e8 // a fifth of a second
+	leastBudget   = 3e8 // three tenths of a second
 )
 
 // ModelSearch says how [Auto] chose a model.

@@ -413,7 +413,7 @@ func TestPriceOfOutputs(t *testing.T) {
 		t.Errorf("one output costs %v ns, want 860", got)
 	}
 	p.outputs = 10
-	if got, want := p.visit(1000, 100), 860+9*(20+1.5*100); math.Abs(got-want) > 1e-9 {
+	if got, want := p.visit(1000, 100), 860+9*(10+1.5*100); math.Abs(got-want) > 1e-9 {
 		t.Errorf("ten outputs cost %v ns, want %v", got, want)
 	}
 }

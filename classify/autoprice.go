@@ -1,12 +1,18 @@
 package classify
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/noregret/noregret/classify/measure"
+)
 
 // prices are the sizes of data on which the time of trainings depends.
 type prices struct {
 	rows, columns, nonZeros, outputs float64 // columns and values that are not 0 of a row
 	// products is the number of columns of which products are made.
 	products int
+	// stepBase is the price of a step without its numbers.
+	stepBase float64
 	// trainingSteps is the number of examples that the usual algorithm visits, and training its
 	// time.
 	trainingSteps int64
@@ -17,12 +23,14 @@ type prices struct {
 // example in a pass of a batch algorithm; dense is for rows of which at least a quarter is not 0. A
 // number that is found in a sparse row is used for all outputs.
 const (
-	stepBase, stepDense, stepSparse = 150, 1.5, 8
-	denseBase, denseNumber          = 70, 1.4
+	stepBase, stepDense, stepSparse = 115, 1.2, 4
+	stepGMean                       = 80  // more, for the projection of its dual
+	stepOutput                      = 0.7 // for each other output, in the price of the first
+	denseBase, denseNumber          = 65, 0.75
 	sparseBase, sparseNumber        = 60, 6.5
 	sparseOutput                    = 1.5
-	outputBase                      = 20
-	loadNumber                      = 20 // to map and to store a number
+	outputBase                      = 10
+	loadNumber                      = 12 // to map and to store a number
 )
 
 // setPrices measures the data and sets the budget.
@@ -32,6 +40,10 @@ func (a *autoFit) setPrices() error {
 		rows: float64(a.part.Rows), columns: float64(max(1, min(int64(info.Dim), info.NonZeros))),
 		nonZeros: float64(info.NonZeros) / float64(max(1, a.part.Rows)),
 		outputs:  float64(a.data.Task.outputs(len(a.part.Labels))),
+		stepBase: stepBase,
+	}
+	if _, ok := a.opt.Measure.(measure.GMean); ok {
+		p.stepBase += stepGMean
 	}
 	steps, err := a.usualSteps()
 	if err != nil {
@@ -75,7 +87,7 @@ func (p *prices) step(columns, nonZeros float64) float64 {
 	if 4*nonZeros >= columns {
 		number = stepDense
 	}
-	return float64((stepBase + float64(number*nonZeros)) * (1 + float64((p.outputs-1)/2)))
+	return float64((p.stepBase + float64(number*nonZeros)) * (1 + float64(stepOutput*(p.outputs-1))))
 }
 
 // visit is the price of an example in a pass of a batch algorithm.
