@@ -72,7 +72,7 @@ func (a *autoFit) crossFit(ctx context.Context, r recipe, on *comparedOn) (*cros
 		m := on.folds[i].mapped[r.features]
 		var err error
 		if isBatch(r.algorithm) {
-			_, err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on.iterations)
+			_, err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on)
 		} else {
 			err = a.crossFitSteps(ctx, out, r, m)
 		}
@@ -109,19 +109,19 @@ func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe,
 }
 
 // crossFitBatch is crossFitSteps for an algorithm that ends at an optimum, which it returns.
-func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe, s *scaledFold, iterations int) (
+func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe, s *scaledFold, on *comparedOn) (
 	solved lbfgsResult, err error,
 ) {
 	if err := ctx.Err(); err != nil {
 		return solved, err
 	}
 	x := s.train
-	solved, err = a.solve(x, r, iterations, nil, searchPrecision)
+	solved, err = a.solve(x, r, on.iterations, nil, on.last, searchPrecision)
 	if err != nil {
 		return solved, err
 	}
 	out.steps += int64(solved.passes) * int64(x.rows)
-	bias := x.biases(solved.w, x.outputs, 1)
+	bias := x.biases(solved.w, x.outputs)
 	threshold := 0.0
 	if r.algorithm == "omma" {
 		threshold = a.ommaThreshold(x, solved.w, bias)
@@ -137,7 +137,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 }
 
 // solve trains a batch algorithm on rows, from the given weights or, with nil, from 0.
-func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, precision float64) (
+func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, conditioned bool, precision float64) (
 	lbfgsResult, error,
 ) {
 	if from == nil {
@@ -147,7 +147,11 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, pre
 	for k, w := range a.weights {
 		weights[k] *= w
 	}
-	p := x.problem(weights, r.lambda/float64(x.rows), 1)
+	passes := 0
+	if conditioned {
+		passes = iterations
+	}
+	p := x.problem(weights, r.lambda/float64(x.rows), passes)
 	return p.solve(from, iterations, precision)
 }
 

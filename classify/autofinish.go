@@ -175,13 +175,13 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result
 	if from == nil {
 		iterations = max(iterations, leastChosenIterations)
 	}
-	solved, err := a.solve(x, r, iterations, from, lastPrecision)
+	solved, err := a.solve(x, r, iterations, from, true, lastPrecision)
 	if err != nil {
 		return nil, err
 	}
 	models := x.models(solved.w, max(1, dim))
 	if r.algorithm == "omma" {
-		models[0].Intercept -= a.ommaThreshold(x, solved.w, x.biases(solved.w, 1, 1))
+		models[0].Intercept -= a.ommaThreshold(x, solved.w, x.biases(solved.w, 1))
 	}
 	steps := int64(solved.passes) * int64(x.rows)
 	return &Result{

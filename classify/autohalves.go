@@ -5,7 +5,7 @@ import "slices"
 // The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
 // allows them, the most: with few the figures are too low. It goes on with at least warmIterations
 // on all rows.
-const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 8
+const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 12
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
 // features, and the transforms that make these.
@@ -58,7 +58,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		if err := s.make(a.ctx, m, r.scale); err != nil {
 			return nil, err
 		}
-		solved, err := a.crossFitBatch(a.ctx, out, r, s, iterations)
+		solved, err := a.crossFitBatch(a.ctx, out, r, s, whole)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package classify
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/dense"
@@ -232,11 +233,8 @@ func (x *design) addTo(grad, g []float64, i int) {
 
 // biases are the constants of the outputs for solutions w with intercepts at the end: with centres
 // that are kept apart these are taken off.
-func (x *design) biases(w []float64, outputs int, feature float64) []float64 {
-	bias := make([]float64, outputs)
-	for c := range bias {
-		bias[c] = float64(w[x.columns*outputs+c] * feature)
-	}
+func (x *design) biases(w []float64, outputs int) []float64 {
+	bias := slices.Clone(w[x.columns*outputs : (x.columns+1)*outputs])
 	if x.dense != nil {
 		return bias
 	}
@@ -253,16 +251,19 @@ func (x *design) biases(w []float64, outputs int, feature float64) []float64 {
 // problem is logistic regression of two labels, or multinomial of more, with a weight for each
 // label:
 //
-//	minimise (1/W)·Σ ω·k_y·loss + (λ/2)·Σ_c ‖w_c‖²,  W = Σ ω·k_y, with free intercepts b_c·feature.
+//	minimise (1/W)·Σ ω·k_y·loss + (λ/2)·Σ_c ‖w_c‖²,  W = Σ ω·k_y, with free intercepts.
 //
 // The coordinates are the weights of the outputs for the first column, those for the second and so
-// on, and at the end the intercepts. Two labels have one output, the score of label 0.
-func (x *design) problem(weights []float64, lambda, feature float64) *batch {
+// on, and at the end the intercepts. Two labels have one output, the score of label 0. There is a
+// preconditioner if it is worth its work within so many passes.
+func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 	outputs := x.outputs
 	z, sums := make([]float64, outputs), make([]float64, outputs)
-	return &batch{pass: func(w, grad []float64) (float64, error) {
-		bias := x.biases(w, outputs, feature)
+	h := newPreconditioner(x, lambda, passes)
+	return &batch{preconditioner: h, pass: func(w, grad []float64) (float64, error) {
+		bias := x.biases(w, outputs)
 		clear(sums)
+		h.begin()
 		var loss compensated.Sum
 		total := 0.0
 		for i := range x.rows {
@@ -281,6 +282,7 @@ func (x *design) problem(weights []float64, lambda, feature float64) *batch {
 			for c, g := range z {
 				sums[c] += g
 			}
+			h.observe(i, z, k)
 			x.addTo(grad, z, i)
 		}
 		value := loss.Value() / total
@@ -294,7 +296,7 @@ func (x *design) problem(weights []float64, lambda, feature float64) *batch {
 			value += float64(lambda / 2 * w[j] * w[j])
 		}
 		for c, s := range sums {
-			grad[last+c] = s * feature / total
+			grad[last+c] = s / total
 		}
 		return value, nil
 	}}

@@ -98,7 +98,7 @@ func TestDesignProblem(t *testing.T) {
 			}
 		}
 		models, z := x.models(small, dim), make([]float64, x.outputs)
-		row, bias := 0, x.biases(small, x.outputs, 1)
+		row, bias := 0, x.biases(small, x.outputs)
 		err = d.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
 			x.scores(z, small, bias, row)
 			row++

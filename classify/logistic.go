@@ -22,6 +22,9 @@ type batch struct {
 	grad   []float64
 	err    error
 	passes int
+	// preconditioner, if not nil, approximates the Hessian. What its work costs is counted in
+	// passes.
+	preconditioner *preconditioner
 	// afterPass, if not nil, is called after every pass with their number.
 	afterPass func(passes int)
 	// pass returns the value at w and writes the gradient to grad, which is cleared.
@@ -124,8 +127,9 @@ func inverses(lin *oco.LinearDescent, d int) []float64 {
 	return out
 }
 
-// asProblem returns the problem in gonum's form. An error of the data ends the run.
-func (p *batch) asProblem() gonum.Problem {
+// asProblem returns the problem in gonum's form. An error of the data ends the run, and so do as
+// much as maxIterations passes of work if there is a preconditioner.
+func (p *batch) asProblem(maxIterations int) gonum.Problem {
 	return gonum.Problem{
 		Func: func(w []float64) float64 {
 			p.evaluate(w)
@@ -139,9 +143,20 @@ func (p *batch) asProblem() gonum.Problem {
 			if p.err != nil {
 				return gonum.Failure, p.err
 			}
+			if p.preconditioner != nil && p.work() >= float64(maxIterations) {
+				return gonum.IterationLimit, nil
+			}
 			return gonum.NotTerminated, nil
 		},
 	}
+}
+
+// work is what has been done, in passes.
+func (p *batch) work() float64 {
+	if p.preconditioner == nil {
+		return float64(p.passes)
+	}
+	return float64(p.passes) + p.preconditioner.work
 }
 
 // lbfgsResult is the result of the optimiser.
@@ -149,12 +164,14 @@ type lbfgsResult struct {
 	w          []float64
 	iterations int
 	passes     int
+	work       float64 // passes, and what a preconditioner cost in passes
 	gradient   float64 // its largest absolute coordinate
 	converged  bool
 }
 
 // solve minimises from start by [optimize.LBFGS] until the largest gradient coordinate is at most
-// precision·max(1, its value at the start), for at most maxIterations.
+// precision·max(1, its value at the start), for at most maxIterations. With a preconditioner it
+// ends when the work is that of as many passes; a Hessian that has been begun is finished.
 func (p *batch) solve(start []float64, maxIterations int, precision float64) (lbfgsResult, error) {
 	p.evaluate(start)
 	if p.err != nil {
@@ -166,7 +183,11 @@ func (p *batch) solve(start []float64, maxIterations int, precision float64) (lb
 		MajorIterations:   maxIterations,
 		Converger:         gonum.NeverTerminate{},
 	}
-	res, err := gonum.Minimize(p.asProblem(), start, settings, new(optimize.LBFGS))
+	method := new(optimize.LBFGS)
+	if p.preconditioner != nil {
+		method.Precondition = p.preconditioner.apply
+	}
+	res, err := gonum.Minimize(p.asProblem(maxIterations), start, settings, method)
 	if p.err != nil {
 		return lbfgsResult{}, p.err
 	}
@@ -181,6 +202,7 @@ func (p *batch) solve(start []float64, maxIterations int, precision float64) (lb
 	}
 	g := vec.MaxAbs(p.grad)
 	return lbfgsResult{
-		w: res.X, iterations: res.MajorIterations, passes: p.passes, gradient: g, converged: g <= tolerance,
+		w: res.X, iterations: res.MajorIterations, passes: p.passes, work: p.work(), gradient: g,
+		converged: g <= tolerance,
 	}, nil
 }

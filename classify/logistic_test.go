@@ -56,7 +56,7 @@ func TestLBFGSOnLogisticRegression(t *testing.T) {
 			t.Fatalf("round %d: %+v, %v", round, got, err)
 		}
 		q := problem()
-		want, err := gonumLBFGS(q.asProblem(), make([]float64, d+1), 1e-9)
+		want, err := gonumLBFGS(q.asProblem(math.MaxInt), make([]float64, d+1), 1e-9)
 		if err != nil {
 			t.Logf("round %d: gonum: %v", round, err)
 		}
@@ -74,7 +74,7 @@ func TestLBFGSOnLogisticRegression(t *testing.T) {
 		if _, err := p.solve(make([]float64, d+1), 2000, 1e-6); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := gonumLBFGS(q.asProblem(), make([]float64, d+1), 1e-6); err != nil {
+		if _, err := gonumLBFGS(q.asProblem(math.MaxInt), make([]float64, d+1), 1e-6); err != nil {
 			t.Logf("round %d: gonum: %v", round, err)
 		}
 		ours, theirs = ours+p.passes, theirs+q.passes
