@@ -211,7 +211,6 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a.work += a.cost(all, first.division, firstIterations, first.rows)
 	order, err := a.compare(all, first)
 	if err != nil {
 		return nil, nil, err
@@ -226,7 +225,6 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a.work += a.cost(next, second.division, secondIterations, second.rows)
 	if order, err = a.compare(next, second); err != nil {
 		return nil, nil, err
 	}
@@ -261,7 +259,6 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 		}
 		return tried, second, nil
 	}
-	a.work += a.cost(last, third.division, thirdIterations, third.rows)
 	_, err = a.compare(last, third)
 	return tried, third, err
 }
@@ -288,6 +285,7 @@ func (a *autoFit) compare(recipes []recipe, on *comparedOn) ([]int, error) {
 	if err := on.prepare(a, recipes); err != nil {
 		return nil, err
 	}
+	a.work += a.cost(recipes, on.division, 0, on.rows) // of all but the batch algorithms
 	results := make([]*crossFitted, len(recipes))
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -306,6 +304,7 @@ func (a *autoFit) compare(recipes []recipe, on *comparedOn) ([]int, error) {
 		on.results[r] = results[i]
 		a.out.Cost.Steps += results[i].steps
 		a.results[r] = comparedResult{results[i], on}
+		a.work += results[i].work
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		return cmp.Compare(results[j].better(), results[i].better()) // NaN is less than all others

@@ -24,6 +24,7 @@ type crossFitted struct {
 	tuned   *decided // nil if the threshold is not tuned
 	offsets []float64
 	steps   int64
+	work    float64 // of a batch algorithm
 }
 
 // decided is the outcome of decisions.
@@ -121,6 +122,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 		return solved, err
 	}
 	out.steps += int64(solved.passes) * int64(x.rows)
+	out.work += a.price.solving(r, x.rows, solved.work)
 	bias := x.biases(solved.w, x.outputs)
 	threshold := 0.0
 	if r.algorithm == "omma" {

@@ -122,8 +122,6 @@ func (a *autoFit) trainChosen(c *choiceOf, offsets []float64) (*Result, error) {
 		iterations = min(iterations+iterations/4, chosenIterations)
 	}
 	own := a.lastPrice(c.recipe, iterations)
-	a.work += own
-	a.out.Cost.Own = own / a.price.training
 	t, err := newTransform(a.ctx, a.data, c.recipe.features, a.price.products)
 	if err != nil {
 		return nil, err
@@ -131,13 +129,18 @@ func (a *autoFit) trainChosen(c *choiceOf, offsets []float64) (*Result, error) {
 	batch, large := isBatch(c.recipe.algorithm), a.part.Rows > mostBatchRows
 	var r *Result
 	if batch && !large && a.fits(c.recipe) {
-		r, err = a.trainInMemory(t, c.recipe, iterations)
+		var passes float64
+		if r, passes, err = a.trainInMemory(t, c.recipe, iterations); err == nil {
+			own = a.lastPrice(c.recipe, 0) + a.price.solving(c.recipe, int(a.part.Rows), passes)
+		}
 	} else {
 		r, err = a.trainByFit(t, c, iterations)
 	}
 	if err != nil {
 		return nil, err
 	}
+	a.work += own
+	a.out.Cost.Own = own / a.price.training
 	r.Transform = t
 	if c.tuned && !(batch && large) {
 		for k := range r.Models {
@@ -156,11 +159,11 @@ func (a *autoFit) fits(r recipe) bool {
 	return a.price.rows*min(columns, 2*nonZeros) <= mostDesignNumbers
 }
 
-// trainInMemory trains a batch algorithm on all rows.
-func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result, error) {
+// trainInMemory trains a batch algorithm on all rows and returns what that cost, in passes.
+func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (result *Result, passes float64, err error) {
 	m, err := newMappedMoments(a.ctx, a.data, t)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	dim := a.data.Set.Info().Dim
 	if t != nil {
@@ -169,7 +172,7 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result
 	scaling := m.scaled(r.scale, dim)
 	x, err := newDesign(a.ctx, a.data, t, m, scaling)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	from := a.warm.from(x, t)
 	if from == nil {
@@ -177,7 +180,7 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result
 	}
 	solved, err := a.solve(x, r, iterations, from, true, lastPrecision)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	models := x.models(solved.w, max(1, dim))
 	if r.algorithm == "omma" {
@@ -191,7 +194,7 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*Result
 		History: []HistoryEntry{{
 			Candidate: fmt.Sprintf("iteration %d", solved.iterations), Examples: steps, StepScale: 1,
 		}},
-	}, nil
+	}, solved.work, nil
 }
 
 // trainByFit trains a choice on all rows as its algorithm does by name, or by its counterpart that

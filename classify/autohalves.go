@@ -42,7 +42,6 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.work += price
 	whole.last = true
 	if !isBatch(r.algorithm) {
 		_, err = a.compare([]recipe{r}, whole)
@@ -65,6 +64,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		warm.models = append(warm.models, s.train.models(solved.w, m.dim()))
 		warm.transforms = append(warm.transforms, m.transform)
 	}
+	a.work += a.cost([]recipe{r}, by, 0, int(n)) + out.work
 	a.decide(out, r, whole)
 	whole.results[r] = out
 	a.out.Cost.Steps += out.steps

@@ -155,13 +155,19 @@ func (a *autoFit) cost(recipes []recipe, by division, iterations, rows int) floa
 			total += float64(float64(rows) * float64(by.folds*by.repeats) * loadNumber * nonZeros)
 		}
 		if isBatch(r.algorithm) {
-			total += float64(train * float64(iterations) * p.visit(columns, nonZeros))
+			total += p.solving(r, rows*(by.folds-1)*by.repeats, float64(iterations))
 			continue
 		}
 		passes := a.onlinePasses(r.algorithm, searchPasses(int64(rows)))
 		total += float64(train * passes * p.step(columns, nonZeros))
 	}
 	return total
+}
+
+// solving is the price of passes of a batch algorithm over rows.
+func (p *prices) solving(r recipe, rows int, passes float64) float64 {
+	columns, nonZeros := p.width(r.features)
+	return float64(float64(rows) * passes * p.visit(columns, nonZeros))
 }
 
 // onlinePasses is the number of passes over the rows that an online algorithm makes of the given
