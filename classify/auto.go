@@ -102,13 +102,15 @@ const (
 	// beyond it their counterparts by gradient steps are.
 	mostBatchRows    = 1 << 20
 	mostAutoFeatures = 1 << 20
-	// finalists is the number of candidates in the last comparison.
-	finalists = 3
+	// mostFinalists is the number of candidates in the last comparison.
+	mostFinalists = 3
 	// mostAutoDense is the largest number of features with which products are tried.
 	mostAutoDense = 1_000
 	// The iterations of batch algorithms in the comparisons, and the fewest and most at the end.
 	firstIterations, secondIterations, thirdIterations = 12, 20, 30
 	leastChosenIterations, chosenIterations            = 20, 500
+	// plannedIterations is the number of them that is expected where a preconditioner helps.
+	plannedIterations = 20
 )
 
 // autoFit is a run of [Auto].
@@ -216,7 +218,7 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 		return nil, nil, err
 	}
 	best := []recipe{}
-	for _, k := range order[:min(len(order), finalists)] {
+	for _, k := range order[:min(len(order), mostFinalists)] {
 		best = append(best, all[k])
 	}
 	learners := append(a.learnerRecipes(all, best[0]), productRecipes(all, order)...)
@@ -228,14 +230,7 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	if order, err = a.compare(next, second); err != nil {
 		return nil, nil, err
 	}
-	last := []recipe{}
-	for _, k := range order[:min(len(order), finalists)] {
-		last = append(last, next[k])
-	}
-	if simplest := a.simplest(next); !slices.Contains(last, simplest) {
-		last = append(last, simplest) // the rule of one standard error may come back to it
-	}
-	third, err := a.third(base, last)
+	last, third, err := a.finalists(base, next, order, second.rows)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -261,6 +256,26 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	}
 	_, err = a.compare(last, third)
 	return tried, third, err
+}
+
+// finalists returns the candidates of the last comparison and its rows: the best of those tried, in
+// the given order, and the simplest, to which the rule of one standard error may come back. There
+// are as many as leave the comparison the given number of rows, mostFinalists at most.
+func (a *autoFit) finalists(base Data, tried []recipe, order []int, rows int) ([]recipe, *comparedOn, error) {
+	simplest := a.simplest(tried)
+	for n := min(len(order), mostFinalists); ; n-- {
+		last := []recipe{}
+		for _, k := range order[:n] {
+			last = append(last, tried[k])
+		}
+		if !slices.Contains(last, simplest) {
+			last = append(last, simplest)
+		}
+		third, err := a.third(base, last)
+		if err != nil || n == 1 || third.rows >= rows {
+			return last, third, err
+		}
+	}
 }
 
 // third draws the rows of the last comparison.
@@ -356,7 +371,7 @@ func productRecipes(all []recipe, order []int) []recipe {
 	products := false
 	for place, k := range order {
 		r := all[k]
-		products = products || r.features.products && place < finalists
+		products = products || r.features.products && place < mostFinalists
 		if r.features.columns != "" {
 			r.features.products = true
 			out = append(out, r)

@@ -148,3 +148,53 @@ func TestWarmStart(t *testing.T) {
 		}
 	}
 }
+
+// The last comparison has as many of the best candidates as can have enough rows, and always the
+// simplest one.
+func TestFinalists(t *testing.T) {
+	d := dependentRows(t, 6000, 20, 2, 1)
+	a := &autoFit{
+		ctx: context.Background(), data: d, results: map[recipe]comparedResult{},
+		opt: Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}},
+	}
+	var err error
+	if a.part, err = d.sizes(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.setPrices(); err != nil {
+		t.Fatal(err)
+	}
+	a.budget = 1e8
+	simplest := recipe{scale: scaleStandard, algorithm: a.firstLearner(), lambda: 1}
+	tried := []recipe{simplest}
+	for _, columns := range []string{"", "log", "rank"} {
+		r := simplest
+		r.features = features{columns: columns, products: true}
+		tried = append(tried, r)
+	}
+	order := []int{2, 1, 3, 0}
+	rowsOf := func(recipes ...recipe) int {
+		on, err := a.third(d, recipes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return on.rows
+	}
+	of3, of1 := rowsOf(tried[2], tried[1], tried[3], simplest), rowsOf(tried[2], simplest)
+	if of3 >= of1 {
+		t.Fatalf("three candidates have %d rows and one has %d", of3, of1)
+	}
+	for rows, want := range map[int][]recipe{
+		of3:     {tried[2], tried[1], tried[3], simplest},
+		of1:     {tried[2], simplest},
+		of1 + 1: {tried[2], simplest}, // too many for any
+	} {
+		got, on, err := a.finalists(d, tried, order, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) || on.rows < min(rows, of1) {
+			t.Errorf("for %d rows there are %d candidates on %d rows, want %d", rows, len(got), on.rows, len(want))
+		}
+	}
+}

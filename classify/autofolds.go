@@ -117,10 +117,14 @@ func (a *autoFit) rung(base Data, name string, folds, iterations int, recipes []
 	if rare := a.rarest(); rare < fewRowsOfLabel {
 		by = division{5, int(min(3, fewRowsOfLabel/rare))}
 	}
-	rows := a.rowsFor(price, recipes, by, iterations, least, most)
+	planned := iterations
+	if a.price.columns <= mostPreconditioned {
+		planned = min(planned, plannedIterations)
+	}
+	rows := a.rowsFor(price, recipes, by, planned, least, most)
 	if by.folds > 3 && by.repeats == 1 && (rows < most || rows > mostFiveFolds) {
 		by.folds = 3
-		rows = a.rowsFor(price, recipes, by, iterations, least, most)
+		rows = a.rowsFor(price, recipes, by, planned, least, most)
 	}
 	d, err := a.draw(base, name, int64(rows))
 	if err != nil {
