@@ -420,6 +420,10 @@ func (a *autoFit) learnerRecipes(tried []recipe, k recipe) []recipe {
 	}
 	k.features, k.scale = features{}, scaleStandard
 	add(k)
+	if a.data.Task == Multiclass {
+		k.algorithm, k.own = "sgd-balanced", false
+		add(k)
+	}
 	return out
 }
 
