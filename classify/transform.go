@@ -311,7 +311,9 @@ func knotsOf(v []float64) []float64 {
 	return out
 }
 
-// scaleOf is the median of the absolute values that are not 0, of sorted values.
+// scaleOf is the scale of a logarithm of sorted values: of the absolute values that are not 0 the
+// quantile of 5 % if all have one sign, so that nearly all are mapped to their logarithms and a
+// constant. Else it is the median, as a smaller scale would nearly map them to their signs.
 func scaleOf(v []float64) float64 {
 	var size []float64
 	for _, x := range v {
@@ -323,6 +325,9 @@ func scaleOf(v []float64) float64 {
 		return 1
 	}
 	slices.Sort(size)
+	if v[0] >= 0 || v[len(v)-1] <= 0 {
+		return size[len(size)/20]
+	}
 	return size[len(size)/2]
 }
 
