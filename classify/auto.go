@@ -297,20 +297,37 @@ func (a *autoFit) left(recipes []recipe) float64 {
 // values that of the lower number; an undefined value is the worst. The result does not depend on
 // how many are compared at a time.
 func (a *autoFit) compare(recipes []recipe, on *comparedOn) ([]int, error) {
-	if err := on.prepare(a, recipes); err != nil {
-		return nil, err
-	}
 	a.work += a.cost(recipes, on.division, 0, on.rows) // of all but the batch algorithms
 	results := make([]*crossFitted, len(recipes))
-	group, ctx := errgroup.WithContext(a.ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, r := range recipes {
-		group.Go(func() (err error) {
-			results[i], err = a.crossFit(ctx, r, on)
-			return err
-		})
+	for i := range results {
+		results[i] = &crossFitted{scores: make([][]float64, 0, len(on.truth))}
 	}
-	if err := group.Wait(); err != nil {
+	inParallel := func(do func(ctx context.Context, i int) error) error {
+		group, ctx := errgroup.WithContext(a.ctx)
+		group.SetLimit(runtime.GOMAXPROCS(0))
+		for i := range recipes {
+			group.Go(func() error { return do(ctx, i) })
+		}
+		return group.Wait()
+	}
+	for k := range on.folds { // one after the other: memory is for one
+		f := &on.folds[k]
+		if err := f.prepare(a, recipes); err != nil {
+			return nil, err
+		}
+		err := inParallel(func(ctx context.Context, i int) error {
+			return a.crossFit(ctx, results[i], recipes[i], f, on)
+		})
+		if err != nil {
+			return nil, err
+		}
+		clear(f.mapped)
+	}
+	err := inParallel(func(_ context.Context, i int) error {
+		a.decide(results[i], recipes[i], on)
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	order := make([]int, len(recipes))

@@ -66,23 +66,18 @@ func (a *autoFit) options(ctx context.Context, r recipe, mapped Data) (Options, 
 	return o, nil
 }
 
-// crossFit trains a recipe on each fold's other rows and decides the fold's.
-func (a *autoFit) crossFit(ctx context.Context, r recipe, on *comparedOn) (*crossFitted, error) {
-	out := &crossFitted{scores: make([][]float64, 0, len(on.truth))}
-	for i := range on.folds {
-		m := on.folds[i].mapped[r.features]
-		var err error
-		if isBatch(r.algorithm) {
-			_, err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on)
-		} else {
-			err = a.crossFitSteps(ctx, out, r, m)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s of features %s: %w", r.algorithm, r.features, err)
-		}
+// crossFit trains a recipe on a fold's other rows and appends the scores of the fold's.
+func (a *autoFit) crossFit(ctx context.Context, out *crossFitted, r recipe, f *fold, on *comparedOn) (err error) {
+	m := f.mapped[r.features]
+	if isBatch(r.algorithm) {
+		_, err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on)
+	} else {
+		err = a.crossFitSteps(ctx, out, r, m)
 	}
-	a.decide(out, r, on)
-	return out, nil
+	if err != nil {
+		return fmt.Errorf("%s of features %s: %w", r.algorithm, r.features, err)
+	}
+	return nil
 }
 
 // crossFitSteps trains an online learner on one fold's other rows and appends the scores of the

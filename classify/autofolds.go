@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
@@ -111,7 +112,7 @@ type division struct{ folds, repeats int }
 func (a *autoFit) rung(base Data, name string, folds, iterations int, recipes []recipe, price float64,
 	least, most int,
 ) (*comparedOn, error) {
-	most = min(most, int(base.Set.Info().Rows))
+	most = min(most, int(base.Set.Info().Rows), max(leastFirst, a.rowsInMemory(recipes)))
 	least = min(least, most)
 	by := division{folds, 1}
 	if rare := a.rarest(); rare < fewRowsOfLabel {
@@ -132,6 +133,28 @@ func (a *autoFit) rung(base Data, name string, folds, iterations int, recipes []
 	}
 	return a.comparison(d, by, iterations)
 }
+
+// rowsInMemory is the number of rows of a fold that fit in memory in the features and scales of all
+// recipes.
+func (a *autoFit) rowsInMemory(recipes []recipe) int {
+	type columns struct {
+		features features
+		scale    string
+	}
+	var seen []columns
+	numbers := 0.0 // of a row
+	for _, r := range recipes {
+		if c := (columns{r.features, r.scale}); isBatch(r.algorithm) && !slices.Contains(seen, c) {
+			seen = append(seen, c)
+			width, nonZeros := a.price.width(r.features)
+			numbers += min(width, 2*nonZeros)
+		}
+	}
+	return int(mostFoldNumbers / max(1, numbers))
+}
+
+// mostFoldNumbers bounds the numbers of all designs of a fold: 48 MiB.
+const mostFoldNumbers = 12 << 20
 
 // mostFiveFolds is the number of rows up to which there are five folds.
 const mostFiveFolds = 6_000
@@ -183,18 +206,15 @@ func (c *comparedOn) outside(fold, entry int) bool {
 	return fold < 0 || !c.folds[fold].held.Get(int64(c.row[entry]))
 }
 
-// prepare makes what the recipes share: the features of each fold, and these on each scale.
-func (c *comparedOn) prepare(a *autoFit, recipes []recipe) error {
+// prepare makes what the recipes share: their features, and these on each scale.
+func (f *fold) prepare(a *autoFit, recipes []recipe) error {
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range c.folds {
-		f := &c.folds[i]
-		for _, r := range recipes {
-			if f.mapped[r.features] == nil {
-				m := &mappedFold{fold: f, scales: map[string]*scaledFold{}}
-				f.mapped[r.features] = m
-				group.Go(func() error { return m.make(ctx, r.features, a.price.products) })
-			}
+	for _, r := range recipes {
+		if f.mapped[r.features] == nil {
+			m := &mappedFold{fold: f, scales: map[string]*scaledFold{}}
+			f.mapped[r.features] = m
+			group.Go(func() error { return m.make(ctx, r.features, a.price.products) })
 		}
 	}
 	if err := group.Wait(); err != nil {
@@ -202,14 +222,12 @@ func (c *comparedOn) prepare(a *autoFit, recipes []recipe) error {
 	}
 	group, ctx = errgroup.WithContext(a.ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range c.folds {
-		for _, r := range recipes {
-			m := c.folds[i].mapped[r.features]
-			if isBatch(r.algorithm) && m.scales[r.scale] == nil {
-				s := new(scaledFold)
-				m.scales[r.scale] = s
-				group.Go(func() error { return s.make(ctx, m, r.scale) })
-			}
+	for _, r := range recipes {
+		m := f.mapped[r.features]
+		if isBatch(r.algorithm) && m.scales[r.scale] == nil {
+			s := new(scaledFold)
+			m.scales[r.scale] = s
+			group.Go(func() error { return s.make(ctx, m, r.scale) })
 		}
 	}
 	return group.Wait()
