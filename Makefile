@@ -58,7 +58,7 @@ norace: ## the tests that the race detector skips, in their short form; some hav
 simd: ## test the arithmetic by vectors, which releases for amd64 have (GOEXPERIMENT=simd)
 	GOEXPERIMENT=simd $(GO) vet ./internal/dense
 	GOEXPERIMENT=simd $(GO) test -short ./internal/dense
-	GOEXPERIMENT=simd $(GO) test -short -run 'Design|Auto' ./classify
+	GOEXPERIMENT=simd $(GO) test -short -run 'Design|Auto|DenseModel' ./classify
 
 .PHONY: lab
 lab: ## build and test the laboratory, the module lab, which reproduces measurements (see lab/README.md)

@@ -1,0 +1,55 @@
+package classify
+
+import (
+	"context"
+	"testing"
+
+	"github.com/noregret/noregret/classify/measure"
+)
+
+// What the halves cost is counted: every pass over their rows, and what it takes to load them.
+func TestHalvesCost(t *testing.T) {
+	d := dependentRows(t, 4000, 20, 2, 1)
+	a := &autoFit{
+		ctx: context.Background(), data: d, results: map[recipe]comparedResult{},
+		opt: Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}},
+	}
+	var err error
+	if a.part, err = d.sizes(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.setPrices(); err != nil {
+		t.Fatal(err)
+	}
+	a.budget = 1e12
+	sample, err := a.draw(d, "sample", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := a.comparison(sample, division{2, 1}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, algorithm := range []string{"logistic", a.usual()} {
+		r := recipe{scale: scaleStandard, algorithm: algorithm, lambda: 1}
+		a.work = 0
+		steps := a.out.Cost.Steps
+		whole, err := a.halves(r, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if whole == nil || whole.rows != 4000 {
+			t.Fatalf("%s: no halves of all rows", algorithm)
+		}
+		p := &a.price
+		loading := float64(2 * p.rows * loadNumber * p.nonZeros)
+		want := loading + float64(float64(a.out.Cost.Steps-steps)*p.visit(p.columns, p.nonZeros))
+		if !isBatch(algorithm) { // its passes are those that were planned
+			want = a.cost([]recipe{r}, division{2, 1}, 0, 4000)
+		}
+		if want <= loading || a.work < want {
+			t.Errorf("%s: the work is %.3g, want %.3g at least: all visits, and to load the rows", algorithm,
+				a.work, want)
+		}
+	}
+}
