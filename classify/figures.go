@@ -57,6 +57,10 @@ func (f *ModelFigures) check() error {
 		if !allFinite(x.Value, x.Low, x.High) {
 			return noregret.BadInputf(fmt.Sprintf("figures.values[%d]", i), "a number is not finite")
 		}
+		if !(x.Low <= x.Value && x.Value <= x.High) {
+			return noregret.BadInputf(fmt.Sprintf("figures.values[%d]", i), "%v is not from %v to %v: an interval has "+
+				"its value", x.Value, x.Low, x.High)
+		}
 	}
 	return nil
 }
@@ -326,10 +330,18 @@ func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigure
 			continue
 		}
 		e := float64(errors * a.standardError(m, d, c))
-		low := max(v-e, min(v, a.lowest(m, d.cells)))
-		out.Values = append(out.Values, Figure{Measure: name, Value: v, Low: low, High: min(v+e, 1)})
+		out.Values = append(out.Values, figureOf(name, v, e, a.lowest(m, d.cells)))
 	}
 	return out
+}
+
+// figureOf is the figure of a value with so much to both sides, between lowest and 1 and never
+// without the value, which may be a rounding beyond these.
+func figureOf(name string, value, half, lowest float64) Figure {
+	return Figure{
+		Measure: name, Value: value,
+		Low: min(value, max(value-half, lowest)), High: max(value, min(value+half, 1)),
+	}
 }
 
 // lowest is the value of a measure where every row is predicted wrong, which bounds an interval.

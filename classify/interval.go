@@ -16,9 +16,11 @@ const intervalDraws = 2000
 // given confidence, in (0, 1), for new rows of the same distribution: the quantiles of the measure
 // over confusion matrices whose cells are Gamma-distributed around the counts, with 1/C added to
 // each cell of a class with rows (for two classes the prior of Jeffreys; Goutte and Gaussier, ECIR
-// 2005, have it for precision, recall and F). Weighted rows count by their effective number. An
-// interval is NaN where the measure is undefined, and for rows with several labels, whose counts
-// are not those of a matrix. The same counts give the same intervals. O(2000·C²).
+// 2005, have it for precision, recall and F). An interval is extended to the value itself where the
+// prior has moved it away, as at 0 and 1 (Brown, Cai and DasGupta 2001). Weighted rows count by
+// their effective number. An interval is NaN where the measure is undefined, and for rows with
+// several labels, whose counts are not those of a matrix. The same counts give the same intervals.
+// O(2000·C²).
 func Intervals(c *Confusion, measures []measure.Objective, confidence float64) [][2]float64 {
 	out := make([][2]float64, len(measures))
 	for i := range out {
@@ -38,12 +40,13 @@ func Intervals(c *Confusion, measures []measure.Objective, confidence float64) [
 		}
 	}
 	for i, m := range measures {
-		if v := c.Value(m); v != v || len(values[i]) == 0 {
+		v := c.Value(m)
+		if v != v || len(values[i]) == 0 {
 			continue
 		}
 		slices.Sort(values[i])
 		tail := float64((1 - confidence) / 2)
-		out[i] = [2]float64{stat.Quantile(values[i], tail), stat.Quantile(values[i], 1-tail)}
+		out[i] = [2]float64{min(v, stat.Quantile(values[i], tail)), max(v, stat.Quantile(values[i], 1-tail))}
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
 )
@@ -52,6 +53,91 @@ func TestIntervalsAtTheEnds(t *testing.T) {
 	}
 	if x := Intervals(&Confusion{Two: measure.Confusion{TN: 5}, Weight: 5, Square: 5}, tpr, 0.95)[0]; x[0] == x[0] {
 		t.Errorf("an undefined measure has the interval %v", x)
+	}
+}
+
+// Every interval has its value, of every measure and whatever the counts: no row, few, none right,
+// all right, and rows of different weights.
+func TestIntervalsHoldTheirValues(t *testing.T) {
+	counts := []float64{0, 0, 0, 1, 1, 2, 7, 300, 0.25, 1e6}
+	r := random.New(7, "counts")
+	draw := func() float64 { return counts[int(r.Float64()*float64(len(counts)))] }
+	check := func(c *Confusion, task Task, names []string) {
+		t.Helper()
+		var measures []measure.Objective
+		for _, name := range names {
+			if m, err := task.Measure(name); err == nil { // else a form with a parameter
+				measures = append(measures, m)
+			}
+		}
+		for _, confidence := range []float64{0.95, 0.2} {
+			for i, x := range Intervals(c, measures, confidence) {
+				v := c.Value(measures[i])
+				if defined := c.Weight > 0 && v == v; defined && !(x[0] <= v && v <= x[1]) {
+					t.Errorf("%s is %v with the interval %v of %v: %+v", measures[i].Name(), v, x, confidence, c)
+				}
+				if m := max(math.Abs(x[0]), math.Abs(x[1])); v == v && m > 1+1e-9 {
+					t.Errorf("%s has the interval %v, beyond what it can be: %+v", measures[i].Name(), x, c)
+				}
+			}
+		}
+	}
+	few := []measure.Confusion{
+		{FN: 5, TN: 50}, {TP: 5, TN: 50}, {FN: 5, FP: 50}, {TP: 5, FP: 50}, {FN: 1, TN: 1}, {TP: 100, TN: 100},
+	}
+	for k := range 40 {
+		two := measure.Confusion{TP: draw(), FN: draw(), FP: draw(), TN: draw()}
+		if k < len(few) {
+			two = few[k]
+		}
+		c := &Confusion{Two: two, Weight: two.Positives() + two.Negatives()}
+		c.Square = c.Weight * (1 + 9*r.Float64())
+		check(c, Binary, append(measure.Names(), "fbeta:3", "tversky:2,0.5"))
+	}
+	for k := range 30 {
+		n := 2 + k%4
+		c := &Confusion{}
+		var err error
+		if c.Classes, err = measure.NewMulticlassConfusion(n); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			for j := range n {
+				x := draw()
+				if k < 8 && (i == j) == (k < 4) { // all right, or all wrong
+					x = 0
+				}
+				c.Classes.Add(i, j, x)
+				c.Weight += x
+			}
+		}
+		c.Square = c.Weight
+		check(c, Multiclass, measure.MultiNames(false))
+	}
+}
+
+func TestFigureOf(t *testing.T) {
+	const past = 1 + 0x1p-52 // 1 after roundings
+	for _, c := range []struct{ v, half, lowest, low, high float64 }{
+		{0.5, 0.1, 0, 0.4, 0.6},
+		{0, 0.3, 0, 0, 0.3},
+		{1, 0.3, 0, 0.7, 1},
+		{1, 0, 0, 1, 1},
+		{0, 0, 0, 0, 0},
+		{past, 0.5, 0, past - 0.5, past},
+		{-1, 0.5, -1, -1, -0.5},
+		{0.2, 3, -1, -1, 1},
+		{0.25, 0.125, 0.5, 0.25, 0.375}, // the lowest value was passed
+	} {
+		if f := figureOf("m", c.v, c.half, c.lowest); f != (Figure{"m", c.v, c.low, c.high}) {
+			t.Errorf("%v ± %v from %v on: %+v, want %v to %v", c.v, c.half, c.lowest, f, c.low, c.high)
+		}
+	}
+	for _, x := range []Figure{{"m", 0, 0.1, 0.2}, {"m", 1, 0, 0.5}} {
+		f := &ModelFigures{Rows: 1, Folds: 1, Values: []Figure{x}}
+		if err := f.check(); noregret.CodeOf(err) != noregret.BadInput {
+			t.Errorf("%+v gives %v, want it refused", x, err)
+		}
 	}
 }
 

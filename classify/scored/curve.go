@@ -119,11 +119,16 @@ func (s Share) counts() (k, n int) {
 
 // Interval is the interval of Clopper and Pearson (1934) for the share of a whole distribution, of
 // the given confidence in (0, 1): each bound is beyond the truth with at most half of what is left
-// of 1. Counts that are not whole are rounded down.
+// of 1. Counts that are not whole are rounded down, and the interval is extended to the share
+// itself where that moves it away.
 func (s Share) Interval(confidence float64) (low, high float64) {
 	k, n := s.counts()
 	one := (1 + confidence) / 2
-	return stat.BinomialLower(k, n, one), stat.BinomialUpper(k, n, one)
+	low, high = stat.BinomialLower(k, n, one), stat.BinomialUpper(k, n, one)
+	if v := s.Value(); v == v {
+		low, high = min(v, low), max(v, high)
+	}
+	return low, high
 }
 
 // lower is the lower bound alone, of the whole confidence.

@@ -25,7 +25,8 @@ func (e Estimate) Unit(confidence float64) (low, high float64) {
 	}
 	logit := portable.Log(v / (1 - v))
 	half := float64(stat.NormalAbove((1-confidence)/2) * s / (v * (1 - v)))
-	return sigmoid(logit - half), sigmoid(logit + half)
+	// v may be a rounding beyond the ends.
+	return min(v, sigmoid(logit-half)), max(v, sigmoid(logit+half))
 }
 
 // Positive is the interval of the given confidence, in (0, 1), for a value above 0: symmetric for
@@ -36,7 +37,7 @@ func (e Estimate) Positive(confidence float64) (low, high float64) {
 		return math.NaN(), math.NaN()
 	}
 	factor := portable.Exp(float64(stat.NormalAbove((1-confidence)/2) * s / v))
-	return v / factor, float64(v * factor)
+	return v / factor, float64(v * factor) // the factor is 1 or more
 }
 
 // sigmoid is 1/(1 + e⁻ᶻ).

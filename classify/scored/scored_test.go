@@ -425,3 +425,25 @@ func TestCopies(t *testing.T) {
 	near("isotonic", mapOf(scored.Isotonic, once), mapOf(scored.Isotonic, copies))
 	near("platt", mapOf(scored.Platt, once), mapOf(scored.Platt, copies))
 }
+
+// Every interval has its value, also of counts that are not whole.
+func TestIntervalsHoldTheirValues(t *testing.T) {
+	for _, all := range []float64{1, 1.2, 2.9, 100, 100.5, 1e4} {
+		for _, of := range []float64{0, 1e-3, 0.01, 0.5, 0.9, 0.999, 0.99999, 1} {
+			for _, confidence := range []float64{0.95, 0.5, 0.01} {
+				s := scored.Share{of * all, all}
+				low, high := s.Interval(confidence)
+				if v := s.Value(); !(0 <= low && low <= v && v <= high && high <= 1) {
+					t.Errorf("%v has the interval %v to %v, confidence %v", s, low, high, confidence)
+				}
+				e := scored.Estimate{of, all * 1e-9}
+				if low, high := e.Unit(confidence); of > 0 && of < 1 && !(low <= of && of <= high) {
+					t.Errorf("%v is between %v and %v", e, low, high)
+				}
+				if low, high := e.Positive(confidence); of > 0 && !(low <= of && of <= high) {
+					t.Errorf("%v is between %v and %v", e, low, high)
+				}
+			}
+		}
+	}
+}
