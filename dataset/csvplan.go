@@ -2,11 +2,11 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
@@ -259,39 +259,22 @@ func findColumn(columns []Column, ref, what string) (int, error) {
 	if n, err := strconv.Atoi(ref); err == nil && n >= 1 && n <= len(columns) {
 		return n - 1, nil
 	}
-	var list []string
-	for i, c := range columns {
-		if i == 20 {
-			list = append(list, "...")
-			break
-		}
-		list = append(list, c.Name)
-	}
 	return 0, fmt.Errorf("no %s column %q; the %d columns are %s", what, ref, len(columns),
-		strings.Join(list, ", "))
+		listNames(columnNames(columns)))
 }
 
-// usualLabels are the names of a label column that need not be named, the more telling first.
-var usualLabels = []string{"label", "target", "class", "y"}
-
-// defaultLabel returns the label column where none is named: the one with such a name, in any case
-// of letters, or the last one.
-func defaultLabel(columns []Column) string {
-	for _, name := range usualLabels {
-		for _, c := range columns {
-			if strings.EqualFold(c.Name, name) {
-				return c.Name
-			}
-		}
+func columnNames(columns []Column) (names []string) {
+	for _, c := range columns {
+		names = append(names, c.Name)
 	}
-	return "last"
+	return names
 }
 
 // assignRoles sets the kinds that options name.
 func (p *csvPlanner) assignRoles(columns []Column) error {
 	label := p.opt.LabelColumn
 	if label == "" {
-		label = defaultLabel(columns)
+		label = cmp.Or(usualLabel(columnNames(columns)), "last")
 	}
 	set := func(ref, what string, kind ColumnKind) error {
 		i, err := findColumn(columns, ref, what)

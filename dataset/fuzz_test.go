@@ -74,6 +74,7 @@ func FuzzJSONL(f *testing.F) {
 		`{"label":1,"features":{"a":1.5,"c":"red","f":true,"n":null}}`,
 		`{"label":"x","weight":2,"a":{"b":-1e3},"\u0041":0}` + "\n{}\n", `{"label":1,"id":[1,{"a":"]"}]}`,
 		`{"label":1,"a":"1,5","d":"2024-02-29"}` + "\n" + `{"label":1,"a":2,"d":"x","t":1e9}` + "\n",
+		`{"y":1,"a":{"label":2}}` + "\n" + `{"Target":0,"y":3,"a":1}` + "\n", `[{"class":"p","y":[}]`,
 	} {
 		f.Add([]byte(s), uint8(0))
 		f.Add([]byte(s), uint8(255))

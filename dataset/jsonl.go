@@ -99,7 +99,7 @@ func (p *jsonParser) line(r *result, l []byte) error {
 			quote(p.flat))
 	}
 	if !p.hasLabel && !p.opt.AllowNoLabel {
-		return fmt.Errorf("the row has no label (key %q; --label-key names another)", p.opt.LabelKey)
+		return p.opt.noLabel()
 	}
 	if err := p.table.close(r, from); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (p *jsonParser) member(r *result, depth int) error {
 		}
 	}
 	if slices.Contains(p.opt.IgnoreColumns, string(p.path)) {
-		return p.skip(depth)
+		return s.skipValue(depth)
 	}
 	if depth == 0 && len(p.flat) == 0 {
 		p.flat = append(p.flat, p.path...)
@@ -388,21 +388,4 @@ func (p *jsonParser) label(r *result) error {
 		p.hasLabel = true
 	}
 	return inKey(p.path, err)
-}
-
-// skip skips the value of an ignored key, which may be any JSON value.
-func (p *jsonParser) skip(depth int) error {
-	s := &p.scan
-	switch s.peek() {
-	case '{', '[':
-		return s.skipNested(depth)
-	case '"':
-		_, err := s.text()
-		return err
-	}
-	if s.word("true") || s.word("false") || s.word("null") {
-		return nil
-	}
-	_, err := s.numberToken()
-	return err
 }

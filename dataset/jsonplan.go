@@ -30,6 +30,9 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	if p.planned {
 		return p.keyPlan(), nil
 	}
+	if err := p.findLabel(file, head, partial); err != nil {
+		return nil, err
+	}
 	var guesses []jsonGuess
 	strings := false
 	texts := map[string]*wordCounts{}

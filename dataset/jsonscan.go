@@ -118,6 +118,22 @@ func (s *jsonScanner) numberToken() ([]byte, error) {
 	return s.data[start:i], nil
 }
 
+// skipValue skips any JSON value at a depth.
+func (s *jsonScanner) skipValue(depth int) error {
+	switch s.peek() {
+	case '{', '[':
+		return s.skipNested(depth)
+	case '"':
+		_, err := s.text()
+		return err
+	}
+	if s.word("true") || s.word("false") || s.word("null") {
+		return nil
+	}
+	_, err := s.numberToken()
+	return err
+}
+
 // skipNested skips an object or array, which must be valid JSON.
 func (s *jsonScanner) skipNested(depth int) error {
 	level := 0

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/noregret/noregret"
@@ -29,4 +30,30 @@ func LabelList(name string) ([]string, error) {
 		list = append(list, l)
 	}
 	return list, nil
+}
+
+// usualLabels are the names of a label that need not be named, the more telling first.
+var usualLabels = []string{"label", "target", "class", "y"}
+
+// usualLabel returns the name of the label where none is said: the first of the names of columns or
+// keys that is the first of usualLabels, in any case of letters, or else the second, and so on; ""
+// if none is one.
+func usualLabel(names []string) string {
+	for _, usual := range usualLabels {
+		for _, name := range names {
+			if strings.EqualFold(name, usual) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// listNames lists names for an error, at most 20 of them.
+func listNames(names []string) string {
+	const most = 20
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), "...")
+	}
+	return strings.Join(names, ", ")
 }

@@ -123,7 +123,9 @@ type Options struct {
 	// names of numeric columns whose first value is subtracted, see Column.Center
 	CenterColumns []string
 
-	LabelKey  string // JSONL: key of the label; default the schema's, else "label"
+	// JSONL: key of the label; default the schema's, else the key of the first rows that is named
+	// label, target, class or y
+	LabelKey  string
 	WeightKey string // JSONL: key of the weight; default the schema's, else "weight"
 
 	AllowNoLabel bool // rows without a label get NoClass instead of being bad
@@ -161,6 +163,7 @@ type Options struct {
 	only    map[string]bool // OnlyLabels, or nil
 	nominal []string        // CSV that was ARFF: columns that are categorical without another role
 	rows    bool            // of requests, see advise
+	keys    []string        // JSONL without a key of the label in the first rows: their keys
 }
 
 // advise returns advice that names flags. There is none on the rows of requests: the model says how

@@ -131,7 +131,6 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 		}
 		newParser = func() parser { return newCSVParser(&s.opt, s.fixedNames()) }
 	default:
-		s.schema.Label, s.schema.Weight = s.opt.LabelKey, s.opt.WeightKey
 		src.json = &jsonPlanner{csvPlanner: csvPlanner{opt: &s.opt}}
 		if sch := s.opt.Schema; sch != nil {
 			src.json.planned = true
@@ -144,6 +143,9 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	}
 	if err := src.open(in); err != nil {
 		return err
+	}
+	if format == JSONL {
+		s.schema.Label, s.schema.Weight = s.opt.LabelKey, s.opt.WeightKey
 	}
 	switch {
 	case s.opt.Schema != nil:

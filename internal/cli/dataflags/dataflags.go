@@ -101,7 +101,7 @@ func (f *Flags) RegisterWithModel(cmd *cobra.Command) {
 		"CSV: column of the label, by name, number from 1 or \"last\"; by default the one named label, target, class "+
 			"or y, else the last")
 	s.StringVar(&f.LabelKey, "label-key", f.LabelKey,
-		"JSON lines: key of the label (default the model's, else \"label\")")
+		"JSON lines: key of the label (default the model's, else the one named label, target, class or y)")
 	s.StringVar(&f.weightKey, "weight-key", f.weightKey,
 		"JSON lines: key of the example weight (default the model's, else \"weight\")")
 	s.Int64Var(&f.maxBad, "max-bad-lines", f.maxBad,
@@ -212,6 +212,9 @@ func (f *Flags) TwoClasses(a *command.App, set *dataset.Set) (classify.Data, err
 			if c.Kind == dataset.LabelKind {
 				hint.Message += fmt.Sprintf("; the label is column %q (--label names another)", c.Name)
 			}
+		}
+		if key := info.Schema.Label; key != "" {
+			hint.Message += fmt.Sprintf("; the label is the key %q (--label-key names another)", key)
 		}
 		err = &hint
 	}
@@ -345,30 +348,73 @@ func (f *Flags) ReadDecisions(a *command.App, info dataset.Info, base string) {
 		a.Note("features are numbered from %s, %s (--base says otherwise)", s.Base, base)
 	case s.Format == dataset.CSV:
 		f.csvDecisions(a, s, info.Written == "ARFF")
+		f.columnDecisions(a, s)
+	case s.Format == dataset.JSONL:
+		if f.LabelKey == "" && info.NoLabel < info.Rows {
+			a.Note("the label is the key %q, by its name (--label-key says otherwise)", s.Label)
+		}
+		f.columnDecisions(a, s)
 	}
 }
 
-// manyValues warns of columns of categories with nearly as many values as there are rows: names,
-// numbers of accounts.
+// categories returns the columns or keys that are read as categories, in the order of the columns
+// or of their first values.
+func categories(s *dataset.Schema) (names []string) {
+	special := map[string]bool{}
+	for _, c := range s.Columns {
+		if c.Kind == dataset.Categorical && s.Format == dataset.CSV {
+			names = append(names, c.Name)
+		}
+		special[c.Name] = c.Kind != dataset.Categorical
+	}
+	if s.Format != dataset.JSONL {
+		return names
+	}
+	for _, f := range s.Features {
+		if key, _, valued := strings.Cut(f, "="); valued && !special[key] {
+			names = append(names, key)
+			special[key] = true
+		}
+	}
+	return names
+}
+
+// manyValues warns of columns or keys of categories with nearly as many values as there are rows:
+// names, numbers of accounts.
 func manyValues(a *command.App, info dataset.Info) {
 	s := info.Schema
-	if s.Format != dataset.CSV || s.Bits > 0 || info.Rows < 100 {
+	if s.Bits > 0 || info.Rows < 100 {
 		return
 	}
-	values := map[string]int64{}
+	names, values := categories(s), map[string]int64{}
+	for _, name := range names {
+		values[name] = 0
+	}
 	for _, f := range s.Features {
-		for _, c := range s.Columns {
-			if c.Kind == dataset.Categorical && strings.HasPrefix(f, c.Name+"=") {
-				values[c.Name]++
+		for i := range len(f) {
+			if f[i] != '=' {
+				continue
+			}
+			if _, found := values[f[:i]]; found {
+				values[f[:i]]++
+				break
 			}
 		}
 	}
-	for _, c := range s.Columns {
-		if n := values[c.Name]; n > info.Rows/2 {
-			a.Note("warning: column %q has %d values in %d rows: each is a feature of its own that says little "+
-				"(--ignore-columns leaves it out)", c.Name, n, info.Rows)
+	for _, name := range names {
+		if n := values[name]; n > info.Rows/2 {
+			a.Note("warning: %s %q has %d values in %d rows: each is a feature of its own that says little "+
+				"(--ignore-columns leaves it out)", noun(s), name, n, info.Rows)
 		}
 	}
+}
+
+// noun is what the data call a column.
+func noun(s *dataset.Schema) string {
+	if s.Format == dataset.JSONL {
+		return "key"
+	}
+	return "column"
 }
 
 func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema, named bool) {
@@ -379,7 +425,6 @@ func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema, named bool) {
 		}
 		a.Note("the first line %s (--header says otherwise)", first)
 	}
-	var categorical []string
 	for i, c := range s.Columns {
 		switch {
 		case c.Kind != dataset.LabelKind || f.Label != "":
@@ -388,23 +433,32 @@ func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema, named bool) {
 		default:
 			a.Note("the label is the column %q, by its name (--label says otherwise)", c.Name)
 		}
-		if c.Kind == dataset.Categorical {
-			categorical = append(categorical, c.Name)
-		}
-	}
-	for _, c := range s.Columns {
-		if how := reading(c); how != "" {
-			a.Note("column %q: %s", c.Name, how)
-		}
-	}
-	if len(categorical) > len(f.Categorical) {
-		a.Note("categorical columns: %s", strings.Join(categorical, ", "))
 	}
 }
 
-// reading says how a column is read if that is not the plain way.
-func reading(c dataset.Column) string {
+// columnDecisions reports the columns or keys that are not read in the plain way, and those of
+// categories.
+func (f *Flags) columnDecisions(a *command.App, s *dataset.Schema) {
+	for _, c := range s.Columns {
+		if how := reading(c, s.Format); how != "" {
+			a.Note("%s %q: %s", noun(s), c.Name, how)
+		}
+	}
+	if names := categories(s); len(names) > len(f.Categorical) {
+		more := ""
+		if n := len(names); n > 20 {
+			names, more = names[:20], fmt.Sprintf(" and %d more", n-20)
+		}
+		a.Note("categorical %ss: %s%s", noun(s), strings.Join(names, ", "), more)
+	}
+}
+
+// reading says how a column or key is read if that is not the plain way of the format.
+func reading(c dataset.Column, format dataset.Format) string {
 	var how []string
+	if format == dataset.JSONL && c.Kind == dataset.Numeric && c.Center == 0 {
+		how = append(how, "strings that are numbers (--categorical reads them as names)")
+	}
 	if c.Decimal != "" {
 		how = append(how, "the decimal mark is the comma (--decimal says otherwise)")
 	}
