@@ -3,9 +3,11 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -112,6 +114,43 @@ func BenchmarkParseIJCNN1(b *testing.B) {
 			pass++
 			r, err := c.set.Shuffle(1, pass)
 			return drain(b, r, err, blk)
+		})
+	}
+}
+
+// BenchmarkCSV measures reading columns of one kind on one core.
+func BenchmarkCSV(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		cell func(i int) string
+	}{
+		{"numbers", func(i int) string { return fmt.Sprint(float64(i%9973) / 16) }},
+		{"integers", func(i int) string { return fmt.Sprint(20_000_000 + i%9973) }},
+		{"words", func(i int) string { return []string{"red", "march", "a longer one", "31a"}[i%4] }},
+		{"dates", func(i int) string { return fmt.Sprintf("2023-%02d-%02d", i%12+1, i%28+1) }},
+		{"dates/dots", func(i int) string { return fmt.Sprintf("%d.%d.2023", i%28+1, i%12+1) }},
+		{"dates/slashes", func(i int) string { return fmt.Sprintf("%d/%d/2023", i%28+1, i%12+1) }},
+		{"texts", func(i int) string { return fmt.Sprintf("june has %d days or so in all", i%9973) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var text strings.Builder
+			text.WriteString("a,b,c,d,e,f,g,h,y\n")
+			for i := range 40_000 {
+				for k := range 8 {
+					text.WriteString(c.cell(i*8+k) + ",")
+				}
+				fmt.Fprintln(&text, i%2)
+			}
+			path := filepath.Join(b.TempDir(), "a.csv")
+			if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(text.Len()))
+			var blk Block
+			for b.Loop() {
+				s, err := Open(context.Background(), []string{path}, Options{Workers: 1})
+				drain(b, s, err, &blk)
+			}
 		})
 	}
 }

@@ -187,8 +187,8 @@ func (c *columnCensus) check(col *Column) error {
 	switch {
 	case c.dates*2 > c.cells:
 		return bad(Mixed, file, line, "%d of %d values are dates or times of day, but %s is none of the form "+
-			"YYYY-MM-DD, d.m.yyyy, d/m/yyyy, perhaps with hh:mm, or hh:mm, which are read as such: write all of "+
-			"them so, name the values that mean missing (--missing-values), or say that they are names "+
+			"YYYY-MM-DD, d.m.yyyy, d/m/yyyy, 1 Jan yyyy, perhaps with hh:mm, or hh:mm, which are read as such: write "+
+			"all of them so, name the values that mean missing (--missing-values), or say that they are names "+
 			"(--categorical)", c.dates, c.cells, quote([]byte(what)))
 	case c.near*2 > c.cells:
 		return bad(Mixed, file, line, "%d of %d values are numbers, or nearly, but %s is none: write all in "+

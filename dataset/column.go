@@ -18,6 +18,7 @@ const (
 	Categorical ColumnKind = "categorical" // one feature "column=value" of value 1 per value
 	Date        ColumnKind = "date"        // days, year, months and weekdays
 	Timestamp   ColumnKind = "timestamp"   // those of Date and the hours
+	Month       ColumnKind = "month"       // days, year and months
 	TimeOfDay   ColumnKind = "time"        // hours since midnight, and the hours
 	Text        ColumnKind = "text"        // words and pairs of words, hashed, of length 1 a row
 	LabelKind   ColumnKind = "label"
@@ -25,7 +26,9 @@ const (
 	Ignored     ColumnKind = "ignored"
 )
 
-var columnKinds = []ColumnKind{Numeric, Categorical, Date, Timestamp, TimeOfDay, Text, LabelKind, WeightKind, Ignored}
+var columnKinds = []ColumnKind{
+	Numeric, Categorical, Date, Timestamp, Month, TimeOfDay, Text, LabelKind, WeightKind, Ignored,
+}
 
 // Column says how one column of a CSV file, or the values of one key of JSON lines, are read. It is
 // all that a model file must keep of a column so that later files are read as the first one was.
@@ -43,10 +46,11 @@ type Column struct {
 	// Currency is the sign before or after every number of a Numeric column, such as $ or EUR.
 	Currency string `json:"currency,omitempty"`
 	// DateOrder says what dates of a Date or Timestamp such as 1/2/2024 are: "dmy" has the day
-	// first, "mdy" the month; "" is for columns without such dates.
+	// first, "mdy" the month; "" is for columns without such dates. "yyyymmdd" says that all dates
+	// of a Date are written so.
 	DateOrder string `json:"date_order,omitempty"`
 	// Center is subtracted in float64 before a value is rounded to float32, which cannot tell two
-	// Unix times of one minute apart. Of a Date or Timestamp it is the Unix time of day 0.
+	// Unix times of one minute apart. Of a Date, Timestamp or Month it is the Unix time of day 0.
 	Center float64 `json:"center,omitempty"`
 	// Texts is the number of texts at the start of the file by which the words of a Text column are
 	// weighed. Slots are the slots, ascending, that more than one of them has, and Counts says how
@@ -102,9 +106,12 @@ func (c *Column) check() error {
 		return bad("currency %q: it must be one of %q, and not with percent", c.Currency, currencies)
 	}
 	dated := c.Kind == Date || c.Kind == Timestamp
-	if c.DateOrder != "" && (!dated || !slices.Contains(dateOrders[:], c.DateOrder)) {
-		return bad("order of dates %q: it must be one of %q, and only dates have one", c.DateOrder, dateOrders)
+	if c.DateOrder != "" && (!dated || !slices.Contains(dateOrders[:], c.DateOrder)) &&
+		(c.Kind != Date || c.DateOrder != packedDays) {
+		return bad("order of dates %q: it must be one of %q, or %q without times, and only dates have one", c.DateOrder,
+			dateOrders, packedDays)
 	}
+	dated = dated || c.Kind == Month
 	if c.Center != 0 && c.Kind != Numeric && !dated {
 		return bad("it is %s: only numbers and dates have a center", c.Kind)
 	}
@@ -131,7 +138,7 @@ func (c *Column) parts() []string {
 	switch c.Kind {
 	case Numeric:
 		return []string{c.Name}
-	case Date, Timestamp, TimeOfDay:
+	case Date, Timestamp, Month, TimeOfDay:
 	default:
 		return nil
 	}
@@ -142,11 +149,13 @@ func (c *Column) parts() []string {
 		for m := range 12 {
 			out = append(out, c.Name+"=month:"+strconv.Itoa(m+1))
 		}
+	}
+	if c.Kind == Date || c.Kind == Timestamp {
 		for _, d := range weekdays {
 			out = append(out, c.Name+"=weekday:"+d)
 		}
 	}
-	if c.Kind != Date {
+	if c.Kind == Timestamp || c.Kind == TimeOfDay {
 		for h := range 24 {
 			out = append(out, c.Name+"=hour:"+strconv.Itoa(h))
 		}
@@ -171,7 +180,7 @@ func (c *Column) prefix(missing Missing) string {
 	switch c.Kind {
 	case Text:
 		return c.Name + "#"
-	case Categorical, Date, Timestamp, TimeOfDay:
+	case Categorical, Date, Timestamp, Month, TimeOfDay:
 		return c.Name + "="
 	case Numeric:
 		if missing == MissingIndicator {

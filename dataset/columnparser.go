@@ -91,9 +91,12 @@ func (p *columnParser) missing(r *result, col *csvColumn, cell []byte) error {
 func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
 	var m moment
 	var ok bool
-	if col.kind == TimeOfDay {
+	switch col.kind {
+	case TimeOfDay:
 		m, ok = scanTime(cell)
-	} else {
+	case Month:
+		m, ok = scanMonth(cell)
+	default:
 		m, ok = scanMoment(cell, col.order)
 	}
 	switch {
@@ -112,6 +115,9 @@ func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
 	add(dayPart, (m.unix()-col.center)/daySeconds)
 	add(yearPart, float64(m.year-col.year))
 	add(monthPart+m.month-1, 1)
+	if col.kind == Month {
+		return nil
+	}
 	add(weekdayPart+m.weekday(), 1)
 	if col.kind == Timestamp {
 		add(hourPart+hour, 1)
@@ -121,8 +127,14 @@ func (p *columnParser) date(r *result, col *csvColumn, cell []byte) error {
 
 // notDate is the error of a cell that is not of the form of the column's first values.
 func (p *columnParser) notDate(col *csvColumn, cell []byte) error {
-	what, want := "a date", "YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind"
+	what, want := "a date", "YYYY-MM-DD, d.m.yyyy or 1 Jan yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind"
+	advice := "; declare a column of names with --categorical"
 	switch {
+	case col.kind == Month:
+		what, want = "a month", "YYYY-MM or Jan YYYY, from 1900 to 2099"
+	case col.order == packedDays:
+		what, want = "a day YYYYMMDD", "one from 19000101 to 20991231"
+		advice = "; --center reads the column as numbers, --missing-values says what means missing"
 	case col.kind == TimeOfDay:
 		what, want = "a time of day", "hh:mm or hh:mm:ss, perhaps with AM or PM behind"
 	case col.order == dayFirst:
@@ -130,12 +142,12 @@ func (p *columnParser) notDate(col *csvColumn, cell []byte) error {
 	case col.order == monthFirst:
 		want = "m/d/yyyy, " + want
 	}
-	if col.kind != TimeOfDay && ordersOf(cell) != 0 {
+	if (col.kind == Date || col.kind == Timestamp) && col.order != packedDays && ordersOf(cell) != 0 {
 		return mixed("cell %s is a date, but not of the form of the first ones: want %s%s", quote(cell), want,
 			p.opt.advise("; --date-order says whether the day or the month is first"))
 	}
 	return mixedWith(cell, "cell %s is not %s, but the column's first value is one: want %s%s", quote(cell), what, want,
-		p.opt.advise("; declare a column of names with --categorical"))
+		p.opt.advise(advice))
 }
 
 // category adds the feature "column=value"; a missing value is "column=".

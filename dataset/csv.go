@@ -226,7 +226,7 @@ func (p *csvParser) cell(r *result, col *csvColumn, i int, cell []byte) (err err
 	switch col.kind {
 	case Numeric:
 		p.values[i], err = p.number(r, col, cell)
-	case Date, Timestamp, TimeOfDay:
+	case Date, Timestamp, Month, TimeOfDay:
 		err = p.date(r, col, cell)
 	case Text:
 		err = p.text(r, col, cell)

@@ -29,6 +29,10 @@ const (
 	monthFirst = "mdy"
 )
 
+// packedDays is the order of the days YYYYMMDD, which only [Column.DateOrder] has: all dates of the
+// column are written so.
+const packedDays = "yyyymmdd"
+
 // dateOrders are the orders; an orderSet holds their positions as bits.
 var dateOrders = [...]string{dayFirst, monthFirst}
 
@@ -54,16 +58,23 @@ func (s orderSet) only() string {
 	return ""
 }
 
-// scanMoment reads a whole cell: YYYY-MM-DD, YYYY/MM/DD, d.m.yyyy or, in the order, d/m/yyyy or
-// m/d/yyyy, with / or -; after T or a blank a time as scanClock reads it; and Z or ±hh:mm (ISO
-// 8601). Without an offset it is taken as UTC. It does not allocate.
+// scanMoment reads a whole cell: YYYY-MM-DD, YYYY/MM/DD, d.m.yyyy, a day as scanNamed reads it or,
+// in the order, d/m/yyyy or m/d/yyyy, with / or -; after T or a blank, perhaps after a comma, a
+// time as scanClock reads it; and Z or ±hh:mm (ISO 8601). Without an offset it is taken as UTC. In
+// the order packedDays the cell is YYYYMMDD. It does not allocate.
 func scanMoment(b []byte, order string) (m moment, ok bool) {
+	if order == packedDays {
+		return scanPacked(b)
+	}
 	b, ok = m.scanDay(b, order)
-	if !ok || m.month < 1 || m.month > 12 || m.day < 1 || m.day > monthDays(m.year, m.month) {
+	if !ok || !m.valid() {
 		return m, false
 	}
 	if len(b) == 0 {
 		return m, true
+	}
+	if len(b) > 1 && b[0] == ',' && b[1] == ' ' {
+		b = b[1:]
 	}
 	if b[0] != 'T' && b[0] != 't' && b[0] != ' ' {
 		return m, false
@@ -83,6 +94,11 @@ func (m *moment) scanDay(b []byte, order string) (rest []byte, ok bool) {
 		m.month, oks[1] = digits(b[5:7])
 		m.day, oks[2] = digits(b[8:10])
 		return b[10:], oks == [3]bool{true, true, true}
+	}
+	for _, c := range b[:min(len(b), 6)] {
+		if (c|0x20)-'a' < 26 {
+			return m.scanNamed(b)
+		}
 	}
 	mark := byte('.')
 	first, second := &m.day, &m.month

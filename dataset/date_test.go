@@ -254,7 +254,7 @@ func TestDateOrdersOfFiles(t *testing.T) {
 			"no date before one that tells", "d,e,y\n1/2/2024,1,p\nclosed,1,q\n31/1/2024,1,q\n",
 			Options{},
 			`:3: column "d": cell "closed" is not a date, but the column's first value is one: want d/m/yyyy, ` +
-				`YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; declare a column of ` +
+				`YYYY-MM-DD, d.m.yyyy or 1 Jan yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; declare a column of ` +
 				`names with --categorical`,
 		},
 		{
@@ -266,12 +266,12 @@ func TestDateOrdersOfFiles(t *testing.T) {
 			"another order after", "d,e,y\n31/1/2024,1,p\n1/31/2024,1,q\n",
 			Options{},
 			`:3: column "d": cell "1/31/2024" is a date, but not of the form of the first ones: want d/m/yyyy, ` +
-				`YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; --date-order says ` +
+				`YYYY-MM-DD, d.m.yyyy or 1 Jan yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; --date-order says ` +
 				`whether the day or the month is first`,
 		},
 		{
 			"slashes after", "d,e,y\n2024-01-31,1,p\n1/31/2024,1,q\n", Options{}, `:3: column "d": cell "1/31/2024" is a ` +
-				`date, but not of the form of the first ones: want YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, ` +
+				`date, but not of the form of the first ones: want YYYY-MM-DD, d.m.yyyy or 1 Jan yyyy, perhaps with Thh:mm:ss and Z, ` +
 				`+hh:mm or nothing behind; --date-order says whether the day or the month is first`,
 		},
 		{
@@ -316,6 +316,8 @@ func TestDateOrdersOfFiles(t *testing.T) {
 	}
 	for _, c := range []Column{
 		{Name: "d", Kind: Date, DateOrder: "ymd"},
+		{Name: "d", Kind: Timestamp, DateOrder: "yyyymmdd"},
+		{Name: "d", Kind: Month, DateOrder: "dmy"},
 		{Name: "d", Kind: Numeric, DateOrder: "dmy"},
 		{Name: "d", Kind: TimeOfDay, DateOrder: "dmy"},
 		{Name: "d", Kind: TimeOfDay, Center: 1},

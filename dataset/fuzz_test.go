@@ -58,6 +58,7 @@ func FuzzCSV(f *testing.F) {
 		"a,b,y\n1,2,p\n0,-3.5,q\n", "1;x;p\n2;y;q\n", "c,y\n\"u\n\"\"v\",p\nw,q\n",
 		"a\tb\n1\t\n", "x\"y,1\n", "\"open\n1,2\n", "a;b;y\n1,5;1.234,5 %;p\n2;-;q\n",
 		"d,t,y\n2024-02-29,1700000001,p\n?,1700000002,q\n", "d;y\n2024-02-29 12:00;p\n2024-02-29T13:00Z;q\n",
+		"date,m,y\n20240229,2023-09,p\n20240301,Sep 2024,q\n", "d;y\n10-Sep-23;p\nSept. 10, 2023;q\n20230910;q\n",
 	} {
 		f.Add([]byte(s), uint8(0))
 		f.Add([]byte(s), uint8(255))
@@ -73,6 +74,7 @@ func FuzzJSONL(f *testing.F) {
 	for _, s := range []string{
 		`{"label":1,"features":{"a":1.5,"c":"red","f":true,"n":null}}`,
 		`{"label":"x","weight":2,"a":{"b":-1e3},"\u0041":0}` + "\n{}\n", `{"label":1,"id":[1,{"a":"]"}]}`,
+		`{"date":20240229,"m":"2023-09","y":1}` + "\n" + `{"date":"x","m":"Sep 10, 2023","y":0}` + "\n",
 		`{"label":1,"a":"1,5","d":"2024-02-29"}` + "\n" + `{"label":1,"a":2,"d":"x","t":1e9}` + "\n",
 		`{"y":1,"a":{"label":2}}` + "\n" + `{"Target":0,"y":3,"a":1}` + "\n", `[{"class":"p","y":[}]`,
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // lookRows is the number of rows that decide how columns are read, as far as one row does not.
@@ -20,15 +21,19 @@ const centerTo = 1 << 63
 
 // guess finds out from the first values of a column how it is read.
 type guess struct {
-	kind    ColumnKind  // "" before the first value that is not missing
-	set     notationSet // Numeric: the notations of all numbers so far
-	money   byte        // Numeric: their currency, or 0
-	cell    string      // the first value
-	marked  string      // the first number with a point or a comma
-	orders  orderSet    // Date, Timestamp: the orders in which all dates so far are some
-	word    bool        // a value was one of missingWords
-	settled bool        // further values cannot change the result
-	values  int         // Categorical: values, and the words in them
+	kind    ColumnKind      // "" before the first value that is not missing
+	set     notationSet     // Numeric: the notations of all numbers so far
+	money   byte            // Numeric: their currency, or 0
+	cell    string          // the first value
+	marked  string          // the first number with a point or a comma
+	orders  orderSet        // Date, Timestamp: the orders in which all dates so far are some
+	packing bool            // Numeric: all numbers so far are days YYYYMMDD
+	alone   bool            // Numeric: one number that is none settles the rest
+	days    map[string]bool // the different ones, up to fewestDays
+	single  bool            // Month: a value so far is no season
+	word    bool            // a value was one of missingWords
+	settled bool            // further values cannot change the result
+	values  int             // Categorical: values, and the words in them
 	words   int
 	kinds   map[string]bool
 }
@@ -48,6 +53,12 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	case Categorical:
 		g.sentence(cell)
 		return
+	case Month:
+		if _, ok := scanMonth(cell); !ok {
+			g.kind, g.settled = Categorical, true
+		}
+		g.single = g.single || !isSeason(cell)
+		return
 	case Date, Timestamp:
 		orders := g.orders & ordersOf(cell)
 		if orders != 0 {
@@ -61,6 +72,10 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		g.marked = string(cell)
 	}
 	if g.kind != "" {
+		if g.packing = g.packing && g.pack(cell); g.alone && !g.packing {
+			g.settled = true
+			return
+		}
 		if set&g.set == 0 || currency != g.money {
 			g.settled = true // the parser will report the cell
 			return
@@ -70,11 +85,14 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	}
 	g.cell = string(cell)
 	moment, dated := scanMoment(cell, "")
+	_, month := scanMonth(cell)
 	_, timed := scanTime(cell)
 	switch {
 	case set != 0:
 		g.kind, g.set, g.money = Numeric, set, currency
-		g.settled = currency == 0 && set.has(plainNumber) && (commas || opt.Decimal == "." || set.with(',') == 0)
+		g.alone = currency == 0 && set.has(plainNumber) && (commas || opt.Decimal == "." || set.with(',') == 0)
+		g.packing = g.pack(cell)
+		g.settled = g.alone && !g.packing
 	case isNonFinite(cell):
 		g.kind, g.set, g.settled = Numeric, 1, true // the parser will report the cell
 	case dated && moment.clock:
@@ -83,6 +101,8 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		g.kind, g.settled = Date, true
 	case timed:
 		g.kind, g.settled = TimeOfDay, true
+	case month:
+		g.kind, g.single = Month, !isSeason(cell)
 	case ordersOf(cell) != 0:
 		g.kind, g.orders = Date, ordersOf(cell)
 		if bytes.IndexByte(cell, ':') >= 0 {
@@ -117,8 +137,38 @@ func (g *guess) number(text []byte) {
 	case g.kind == "" && g.word:
 		g.kind, g.settled = Categorical, true
 	case g.kind == "":
-		g.kind, g.set, g.cell, g.settled = Numeric, 1, string(text), true
+		g.kind, g.set, g.cell, g.alone = Numeric, 1, string(text), true
+		g.packing = g.pack(text)
+		g.settled = !g.packing
+	case g.packing:
+		g.packing = g.pack(text)
+		g.settled = !g.packing
 	}
+}
+
+// fewestDays is the number of different days YYYYMMDD that make a column of numbers one of dates,
+// unless its name does.
+const fewestDays = 20
+
+// pack adds a number and reports whether it is a day YYYYMMDD.
+func (g *guess) pack(cell []byte) bool {
+	_, ok := scanPacked(cell)
+	if ok && len(g.days) < fewestDays {
+		if g.days == nil {
+			g.days = map[string]bool{}
+		}
+		g.days[string(cell)] = true
+	}
+	return ok
+}
+
+// isPacked reports whether the numbers are dates YYYYMMDD: all of them are valid days, and either
+// the name of the column says so or so many differ. Of numbers of eight digits by chance one in a
+// thousand is a valid day.
+func (g *guess) isPacked(name string) bool {
+	name = strings.ToLower(name)
+	return g.kind == Numeric && g.packing &&
+		(len(g.days) >= fewestDays || strings.Contains(name, "date") || strings.Contains(name, "day"))
 }
 
 // decimals returns the decimal mark that numbers of the guesses must have, 0 if none must, and
@@ -238,7 +288,19 @@ func (g *guess) apply(c *Column, opt *Options, other others, center bool) error 
 	if g.isText() {
 		c.Kind = Text
 	}
+	day0 := func(m moment) float64 { return math.Floor(m.unix()/daySeconds) * daySeconds }
+	if !slices.Contains(opt.CenterColumns, c.Name) && g.isPacked(c.Name) {
+		m, _ := scanPacked([]byte(g.cell))
+		c.Kind, c.DateOrder, c.Center = Date, packedDays, day0(m)
+		return nil
+	}
 	switch g.kind {
+	case Month:
+		m, _ := scanMonth([]byte(g.cell))
+		if c.Center = day0(m); !g.single {
+			c.Kind, c.Center = Categorical, 0
+		}
+		return nil
 	case Date, Timestamp:
 		order, err := g.order(opt, other.order)
 		if err != nil {
@@ -246,7 +308,7 @@ func (g *guess) apply(c *Column, opt *Options, other others, center bool) error 
 		}
 		c.DateOrder = order
 		m, _ := scanMoment([]byte(g.cell), order)
-		c.Center = math.Floor(m.unix()/daySeconds) * daySeconds
+		c.Center = day0(m)
 		return nil
 	case Numeric:
 	default:

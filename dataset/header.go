@@ -73,19 +73,27 @@ func (p *csvPlanner) beginsWithText(start headRows, first []string) (bool, error
 }
 
 // looksLikeHeader implements HeaderAuto: the first row is a header if no cell except the label's is
-// a number, or if a cell is not a number where the second row has one. Missing cells do not count.
+// a number, or if a cell is not a number where the second row has one, or a date where it has a
+// number. Missing cells do not count.
 func looksLikeHeader(first, second []string, label int) bool {
 	words, numbers := 0, 0
 	for i, cell := range first {
 		if i == label || isMissing([]byte(cell)) {
 			continue
 		}
+		below := ""
+		if len(second) == len(first) {
+			below = second[i]
+		}
 		if looksLikeValue(cell) {
+			if isNumber(below) && !isNumber(cell) && looksDated([]byte(cell)) {
+				return true
+			}
 			numbers++
 			continue
 		}
 		words++
-		if i < len(second) && len(second) == len(first) && looksLikeValue(second[i]) {
+		if looksLikeValue(below) {
 			return true
 		}
 	}

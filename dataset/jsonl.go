@@ -338,7 +338,7 @@ func (p *jsonParser) count(r *result, text []byte) {
 // special adds the value of a key that is read in a way of its own: a string or a number.
 func (p *jsonParser) special(r *result, col *csvColumn, text []byte) error {
 	switch col.kind {
-	case Date, Timestamp, TimeOfDay:
+	case Date, Timestamp, Month, TimeOfDay:
 		return p.date(r, col, text)
 	case Text:
 		return p.columnParser.text(r, col, text)

@@ -25,7 +25,8 @@ type jsonGuess struct {
 }
 
 // plan determines the keys from the start of a file, which is all of it unless partial is set. If
-// the first row has no string but the label, only that row is looked at.
+// the first row has no string but the label, and no number that may be a day, only that row is
+// looked at.
 func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, error) {
 	if p.planned {
 		return p.keyPlan(), nil
@@ -34,13 +35,16 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 		return nil, err
 	}
 	var guesses []jsonGuess
-	strings := false
+	more := false // later rows may tell more than the first
 	texts := map[string]*wordCounts{}
 	for _, key := range p.opt.TextColumns {
 		texts[key] = new(wordCounts)
 	}
 	look := func(key, text []byte, number bool) {
-		if strings = strings || !number; slices.Contains(p.opt.Categorical, string(key)) || texts[string(key)] != nil {
+		if _, day := scanPacked(text); day || !number {
+			more = true
+		}
+		if slices.Contains(p.opt.Categorical, string(key)) || texts[string(key)] != nil {
 			return
 		}
 		i := slices.IndexFunc(guesses, func(g jsonGuess) bool { return g.key == string(key) })
@@ -62,7 +66,7 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	parser := newJSONParser(&opt, nil)
 	parser.look = look
 	rows := 0
-	for rest := head; rows < lookRows && (rows == 0 || strings); {
+	for rest := head; rows < lookRows && (rows == 0 || more); {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
 		if !ended && partial {
 			return nil, errPlanLater
@@ -137,7 +141,7 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 		if err := g.guess.apply(&c, p.opt, other, center); err != nil {
 			return noregret.BadInputf(file, "%w", err)
 		}
-		if g.guess.kind != "" && g.guess.kind != Categorical && (!g.number || c.Center != 0) {
+		if g.guess.kind != "" && c.Kind != Categorical && (!g.number || c.Center != 0 || c.Kind == Date) {
 			columns = append(columns, c)
 		}
 	}

@@ -348,7 +348,7 @@ func TestJSONReadings(t *testing.T) {
 		`{"label":1,"a":"1,234"}` + "\n": `: column "a": the mark in "1,234" may be the decimal one or that of ` +
 			`thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
 		`{"label":1,"a":"2024-01-01"}` + "\n" + `{"label":0,"a":5}` + "\n": `:2: key "a": cell "5" is not a date, but ` +
-			`the column's first value is one: want YYYY-MM-DD or d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or ` +
+			`the column's first value is one: want YYYY-MM-DD, d.m.yyyy or 1 Jan yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or ` +
 			`nothing behind; declare a column of names with --categorical`,
 	} {
 		path := writeFile(t, "a.jsonl", text)
@@ -592,8 +592,8 @@ func TestReadingErrors(t *testing.T) {
 		{
 			"not a date", "a,y\n2024-02-28,p\n2024-02-30,q\n",
 			Options{},
-			`:3: column "a": cell "2024-02-30" is not a date, but the column's first value is one: want YYYY-MM-DD or ` +
-				`d.m.yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; declare a column of names with --categorical`,
+			`:3: column "a": cell "2024-02-30" is not a date, but the column's first value is one: want YYYY-MM-DD, ` +
+				`d.m.yyyy or 1 Jan yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or nothing behind; declare a column of names with --categorical`,
 		},
 		{
 			"a missing date", "a,y\n2024-02-28,p\n-,q\n",

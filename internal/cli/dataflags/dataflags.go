@@ -80,7 +80,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 			"numbers and dates, -, --, ., #N/A, \\N, missing, none, unknown, <NA>")
 	s.StringSliceVar(&f.center, "center", f.center,
 		"CSV, JSON lines: columns of numbers whose first value is subtracted; those that begin with "+
-			"16,777,216 or more are so without it")
+			"16,777,216 or more are so without it; they are no dates such as 20240131")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(command.NewChoice(&f.Missing, "error", "zero", "indicator"), "missing",
 		"what a missing number of CSV becomes; indicator is 0 and a feature of its own (default indicator)")
@@ -478,6 +478,10 @@ func reading(c dataset.Column, format dataset.Format) string {
 		how = append(how, "in dates such as 1/2/2024 the month is first (--date-order says otherwise)")
 	}
 	switch {
+	case c.DateOrder == "yyyymmdd":
+		how = append(how, "days such as 20240131 become days, year, month and weekday (--center reads them as numbers)")
+	case c.Kind == dataset.Month:
+		how = append(how, "months become days, year and month (--categorical reads them as names)")
 	case c.Kind == dataset.TimeOfDay:
 		how = append(how, "times of day become hours (--categorical reads them as names)")
 	case c.Kind == dataset.Date || c.Kind == dataset.Timestamp:
