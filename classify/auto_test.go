@@ -493,7 +493,7 @@ func TestFiguresStayInRange(t *testing.T) {
 // What cannot have been is refused when a model file is read.
 func TestSearchCheck(t *testing.T) {
 	good := func() (*ModelSearch, *ModelFigures) {
-		return &ModelSearch{Tried: []TriedRecipe{{}}}, &ModelFigures{Rows: 10, Folds: 2, Values: []Figure{{}}}
+		return &ModelSearch{Tried: []TriedRecipe{{}}}, &ModelFigures{Source: sourceCrossFitted, Rows: 10, Folds: 2, Values: []Figure{{}}}
 	}
 	s, f := good()
 	if s.check() != nil || f.check() != nil {
@@ -509,6 +509,7 @@ func TestSearchCheck(t *testing.T) {
 		func(s *ModelSearch, _ *ModelFigures) { s.Tried[0].Value = new(math.NaN()) },
 		func(_ *ModelSearch, f *ModelFigures) { f.Rows = 0 },
 		func(_ *ModelSearch, f *ModelFigures) { f.Folds = 0 },
+		func(_ *ModelSearch, f *ModelFigures) { f.Source = "" },
 		func(_ *ModelSearch, f *ModelFigures) { f.Values[0].High = math.NaN() },
 	} {
 		s, f := good()

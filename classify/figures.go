@@ -13,11 +13,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ModelFigures are the values of measures to expect on new rows. They are cross-fitted: every row
-// is predicted by a model and a threshold that have not seen it, and if [Auto] compared candidates
-// on these rows, by the candidate that is chosen without it.
+// ModelFigures are the values of measures to expect on new rows: every row is predicted by a model
+// and a threshold that have not seen it, and if [Auto] compared candidates on these rows, by the
+// candidate that is chosen without it.
 type ModelFigures struct {
-	// Rows is the number of rows that were predicted and Folds that of the models.
+	// Source says by which models: "cross-fitted" by models of other rows; "held out" by this model
+	// or, after a merge, by those of the shards, at a threshold of other rows that were held out;
+	// "progressive" by the model of the rows of a stream that came before.
+	Source string `json:"source"`
+	// Rows is the number of rows that were predicted and Folds that of the models; 1 on a stream.
 	Rows  int64 `json:"rows"`
 	Folds int   `json:"folds"`
 	// Values has every measure of the task without a parameter that is defined.
@@ -49,6 +53,10 @@ func (f *ModelFigures) Of(measure string) *Figure {
 func (f *ModelFigures) check() error {
 	if f == nil {
 		return nil
+	}
+	if f.Source != sourceHeldOut && f.Source != sourceCrossFitted && f.Source != sourceProgressive {
+		return noregret.BadInputf("figures.source", "%q, want %q, %q or %q", f.Source, sourceHeldOut, sourceCrossFitted,
+			sourceProgressive)
 	}
 	if f.Rows < 1 || f.Folds < 1 {
 		return noregret.BadInputf("figures", "%d rows and %d folds, want at least 1 of both", f.Rows, f.Folds)
@@ -312,25 +320,32 @@ const (
 
 // figures are the values of all measures of decisions, with so many standard errors to both sides.
 func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigures {
-	names := measure.Names()
-	if a.data.Task != Binary {
-		names = measure.MultiNames(false)
-	}
-	if !slices.Contains(names, a.opt.Measure.Name()) {
-		names = append([]string{a.opt.Measure.Name()}, names...)
-	}
-	out := &ModelFigures{Rows: int64(c.rows), Folds: len(c.folds), Values: []Figure{}}
-	for _, name := range names {
-		m, err := a.data.Task.Measure(name)
-		if err != nil {
-			continue // a form with a parameter
-		}
+	out := &ModelFigures{Source: sourceCrossFitted, Rows: int64(c.rows), Folds: len(c.folds), Values: []Figure{}}
+	for _, m := range figureMeasures(a.data.Task, a.opt.Measure) {
 		v := a.value(m, d.cells)
 		if v-v != 0 {
 			continue
 		}
 		e := float64(errors * a.standardError(m, d, c))
-		out.Values = append(out.Values, figureOf(name, v, e, a.lowest(m, d.cells)))
+		out.Values = append(out.Values, figureOf(m.Name(), v, e, a.lowest(m, d.cells)))
+	}
+	return out
+}
+
+// figureMeasures are the measures of a task without a parameter, and the one that was trained for.
+func figureMeasures(task Task, trained measure.Objective) []measure.Objective {
+	names := measure.Names()
+	if task != Binary {
+		names = measure.MultiNames(false)
+	}
+	if !slices.Contains(names, trained.Name()) {
+		names = append([]string{trained.Name()}, names...)
+	}
+	var out []measure.Objective
+	for _, name := range names {
+		if m, err := task.Measure(name); err == nil { // else a form with a parameter
+			out = append(out, m)
+		}
 	}
 	return out
 }

@@ -23,16 +23,26 @@ const intervalDraws = 2000
 // O(2000·C²).
 func Intervals(c *Confusion, measures []measure.Objective, confidence float64) [][2]float64 {
 	out := make([][2]float64, len(measures))
-	for i := range out {
-		out[i] = [2]float64{math.NaN(), math.NaN()}
-	}
 	if c.Labels != nil || !(c.Square > 0) {
+		for i := range out {
+			out[i] = [2]float64{math.NaN(), math.NaN()}
+		}
 		return out
 	}
-	r, scale := random.New(1, "intervals"), c.Weight/c.Square
+	scale := c.Weight / c.Square
+	return drawnIntervals(c, measures, confidence, func(r *random.Source) *Confusion { return c.drawn(r, scale) })
+}
+
+// drawnIntervals returns the quantiles of measures over confusions that are drawn around the counts
+// c; NaN for a measure that is undefined.
+func drawnIntervals(c *Confusion, measures []measure.Objective, confidence float64,
+	draw func(r *random.Source) *Confusion,
+) [][2]float64 {
+	out := make([][2]float64, len(measures))
+	r := random.New(1, "intervals")
 	values := make([][]float64, len(measures))
 	for range intervalDraws {
-		drawn := c.drawn(r, scale)
+		drawn := draw(r)
 		for i, m := range measures {
 			if v := drawn.Value(m); v == v {
 				values[i] = append(values[i], v)
@@ -42,6 +52,7 @@ func Intervals(c *Confusion, measures []measure.Objective, confidence float64) [
 	for i, m := range measures {
 		v := c.Value(m)
 		if v != v || len(values[i]) == 0 {
+			out[i] = [2]float64{math.NaN(), math.NaN()}
 			continue
 		}
 		slices.Sort(values[i])

@@ -315,17 +315,21 @@ func (m *merging) model() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts := out.Shard.Counts
-	value := two.Value(counts)
 	entry := HistoryEntry{
-		Candidate: fmt.Sprintf("pass %d of %d shards", first.Shard.Pass, len(m.shards)), Progressive: finite(&value),
+		Candidate: fmt.Sprintf("pass %d of %d shards", first.Shard.Pass, len(m.shards)),
 		StepScale: first.Training.History[first.Training.Chosen].StepScale,
 	}
 	for _, s := range m.shards {
 		entry.Examples += s.Training.History[s.Training.Chosen].Examples
 	}
 	linear.Threshold = m.number(func(s *Model) float64 { return s.Models[0].Threshold })
-	entry.Threshold, entry.Holdout = linear.Threshold, m.held(out.Shard.Held, two)
+	entry.Threshold = linear.Threshold
+	if out.Shard.Held != nil {
+		held := *out.Shard.Held
+		held.weighNegatives(m.negativeWeight())
+		value := two.Value(held.Counts)
+		entry.Holdout, out.Figures = finite(&value), held.figures(two, sourceHeldOut, len(m.shards))
+	}
 	if err := m.solve(out, two, entry.Holdout); err != nil {
 		return nil, err
 	}
@@ -379,7 +383,13 @@ func (m *merging) scale(out *Model) error {
 	for k, x := range m.shards {
 		s.Parts = append(s.Parts, x.Shard.Parts[0])
 		s.Apart = s.Apart && x.Shard.Apart
-		s.Counts, s.Held = sum(s.Counts, x.Shard.Counts), sum(s.Held, x.Shard.Held)
+		s.Counts = sum(s.Counts, x.Shard.Counts)
+		if held := x.Shard.Held; held != nil {
+			if s.Held == nil {
+				s.Held = new(Outcomes)
+			}
+			s.Held.plus(*held)
+		}
 		s.Rewards.Positives += x.Shard.Rewards.Positives
 		s.Rewards.Negatives += x.Shard.Rewards.Negatives
 		if first.Pass == 1 {
@@ -399,18 +409,6 @@ func (m *merging) scale(out *Model) error {
 		s.MeanSquare, s.MeanWeight = config.MeanSquare, config.MeanWeight
 	}
 	return nil
-}
-
-// held returns the measure on the held-out rows of all shards, each predicted by the model of its
-// shard, which has not seen it.
-func (m *merging) held(c measure.Confusion, two measure.Measure) *float64 {
-	if c == (measure.Confusion{}) {
-		return nil
-	}
-	factor := m.negativeWeight()
-	c.TN, c.FP = c.TN*factor, c.FP*factor
-	value := two.Value(c)
-	return finite(&value)
 }
 
 // negativeWeight is the factor for the weights of negatives that gives the classes the ratio of the

@@ -53,8 +53,10 @@ type ModelShard struct {
 	// the sums over all shards.
 	Counts  measure.Confusion `json:"counts"`
 	Rewards ShardRewards      `json:"rewards"`
-	// Held are the predictions for the rows that were held out, zeros without any.
-	Held measure.Confusion `json:"held"`
+	// Held are the decisions on the rows that were held out, by the shard's own model. If it tunes
+	// its threshold on them, each half is decided at the threshold of the other one. A merged model
+	// has the sums; they are null without any.
+	Held *Outcomes `json:"held"`
 }
 
 // ShardPart names the rows of a shard: a share of the rows of an input.
@@ -135,6 +137,7 @@ func FitShard(ctx context.Context, data Data, opt ShardOptions) (*Model, error) 
 		return nil, err
 	}
 	t.passes = max(1, openNumber(f.opt.Passes))
+	t.onlyLast = true // the held-out rows choose a threshold, no model
 	if err := t.run(); err != nil {
 		return nil, err
 	}
@@ -146,6 +149,14 @@ func FitShard(ctx context.Context, data Data, opt ShardOptions) (*Model, error) 
 	}
 	if m.Shard, err = f.state(t, &r.Models[0]); err != nil {
 		return nil, err
+	}
+	if t.valid != nil {
+		if m.Shard.Held, err = t.heldOutcomes(&r.Models[0]); err != nil {
+			return nil, err
+		}
+		held := *m.Shard.Held
+		held.weighNegatives(t.negatives)
+		m.Figures = held.figures(f.opt.Measure, sourceHeldOut, 1)
 	}
 	return m, m.Validate()
 }
@@ -369,16 +380,43 @@ func (f *shardFit) state(t *training, m *Linear) (*ModelShard, error) {
 		}
 		return nil
 	}))
-	if err != nil || t.valid == nil {
-		return s, err
-	}
-	held, err := Evaluate(t.ctx, *t.valid, m.Classifier())
+	return s, err
+}
+
+// heldOutcomes counts the decisions of a model on the held-out rows, of each half at the threshold of the
+// other.
+func (t *training) heldOutcomes(m *Linear) (*Outcomes, error) {
+	scores, err := t.valid.scores(t.ctx, []*Linear{m}, nil)
 	if err != nil {
 		return nil, err
 	}
-	s.Held = held.Two
-	return s, nil
+	folds, err := t.valid.Set.Folds(t.opt.Seed, "thresholds", heldFolds)
+	if err != nil {
+		return nil, err
+	}
+	out := new(Outcomes)
+	for _, fold := range folds {
+		var others []Scored
+		for row, x := range scores[0] {
+			if !fold.Rows.Get(int64(row)) {
+				others = append(others, x)
+			}
+		}
+		var e HistoryEntry
+		t.holdoutValue(&e, others)
+		for row, x := range scores[0] {
+			if fold.Rows.Get(int64(row)) {
+				out.add(x.Positive, x.Score > e.Threshold, 1, x.Weight, float64(x.Weight*x.Weight))
+			}
+		}
+	}
+	return out, nil
 }
+
+// heldFolds is the number of parts of held-out rows, of which each has the threshold of the others.
+// Two is the fewest: the values are then rather too low, as a model merged of many shards with few
+// rows is not as good as it seems by them.
+const heldFolds = 2
 
 // shard returns the moments of the features that occur, nil of nil.
 func (m *moments) shard() *ShardMoments {
@@ -459,7 +497,10 @@ func (s *ModelShard) check(m *Model) error {
 	}
 	numbers := []float64{
 		s.Steps, s.BiasSquares, s.MeanSquare, s.MeanWeight, s.Counts.TP, s.Counts.FP, s.Counts.FN, s.Counts.TN,
-		s.Held.TP, s.Held.FP, s.Held.FN, s.Held.TN,
+	}
+	if h := s.Held; h != nil {
+		c := h.Counts
+		numbers = append(numbers, c.TP, c.FP, c.FN, c.TN, float64(h.Rows), h.Positives, h.Negatives)
 	}
 	if s.Dual != nil {
 		numbers = append(numbers, s.Dual.Alpha, s.Dual.Beta)

@@ -38,6 +38,7 @@ type training struct {
 	negatives float64
 	scores    [][]Scored
 	pool      *pool // collects the candidates of a fold, instead of choosing among them
+	onlyLast  bool  // whether the model of the last pass is the only candidate
 
 	// Of other data: the held-out rows, once they are needed.
 	validRows []LabelsExample
@@ -493,10 +494,10 @@ func (t *training) report(pass, passes int, done, total int64, value float64) {
 }
 
 // perPass runs an online learner. It proposes its model after every pass if there is held-out data
-// to evaluate it on, otherwise after the last pass.
+// to choose by, otherwise after the last pass.
 func (t *training) perPass(l Learner) error {
 	return t.learn(l, t.passes, func(pass int) (bool, error) {
-		if t.valid == nil && pass < t.passes {
+		if (t.valid == nil || t.onlyLast) && pass < t.passes {
 			return true, nil
 		}
 		return t.propose(l.Model(), HistoryEntry{

@@ -107,6 +107,13 @@ func cardFigures(line func(format string, args ...any), m *classify.Model) {
 	}
 	how := fmt.Sprintf("cross-fitted on %d rows in %d folds: every row is predicted by a model that has not seen it",
 		f.Rows, f.Folds)
+	switch f.Source {
+	case "held out":
+		how = fmt.Sprintf("of %d held-out rows and %d models, none of which has seen the rows that it predicts, at "+
+			"thresholds of other rows", f.Rows, f.Folds)
+	case "progressive":
+		how = fmt.Sprintf("of %d rows of a stream, each predicted by the model of the rows before", f.Rows)
+	}
 	line("- On new rows the values of the table are to be expected. They are %s. The intervals are of 95 %%.", how)
 	line("\n| measure | value | from | to |\n| --- | --- | --- | --- |")
 	for _, x := range f.Values {

@@ -27,6 +27,10 @@ The model has no probabilities. After a last pass with --from and --calibration 
 which trains nothing, the merged model is that which the pass started from, with a calibration of
 the scores of all rows that the shards have held out, and a threshold that is tuned on them.
 
+The value that is printed, with an interval of 95 %, and the table of all measures are of the rows
+that the shards have held out: of their own models or, after such a last pass, of the merged one.
+Where a threshold is tuned, each half of the rows is decided at the threshold of the other half.
+
 With --json the output is that of "noregret train --json".`
 
 // mergeOptions are the flags of "noregret merge".

@@ -133,7 +133,7 @@ data are not printed: they are not private. A line that cannot be read, is blank
 is a null record, and nothing says so.
 
 With --json the output is one object: algorithm, measure, value (the measure on held-out
-data, null without any; with --algorithm auto the cross-fitted figure), candidate, threshold,
+data, null without any; with --algorithm auto or --shard that of figures), candidate, threshold,
 intercept, features, nonzero_weights, rows, positives, positive_label, train and holdout (the class
 sizes), passes, folds, digest, model, warnings, search and figures (as in the model file; left out
 without any). For several classes or labels it is task, algorithm, measure, value, candidate,

@@ -98,7 +98,7 @@ func trainSummary(m *classify.Model, path string) any {
 	chosen := m.Training.History[m.Training.Chosen]
 	value := show.Number(math.NaN())
 	f := m.Figures.Of(m.Measure)
-	if v, ok := m.HoldoutValue(); m.Search != nil && f != nil {
+	if v, ok := m.HoldoutValue(); f != nil && (m.Search != nil || m.Figures.Source == "held out") {
 		value = show.Number(f.Value)
 	} else if ok {
 		value = show.Number(v)
@@ -144,6 +144,9 @@ func positivesOf(m *classify.Model) int64 {
 func printModel(w io.Writer, m *classify.Model, path string) error {
 	value, f := "not measured on held-out data", m.Figures.Of(m.Measure)
 	switch v, ok := m.HoldoutValue(); {
+	case f != nil && m.Figures.Source == "held out":
+		value = fmt.Sprintf("%s (%s to %s), %s", show.Number(f.Value), show.Number(f.Low), show.Number(f.High),
+			heldOutLine(m))
 	case ok && m.Search == nil:
 		value = show.Number(v).String() + " on held-out data"
 	case f != nil:
@@ -178,6 +181,19 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 			strconv.Itoa(len(l.Weights.Index)), show.Short(l.Intercept))
 	}
 	return errors.Join(t.Write(w), printSearch(w, m))
+}
+
+// heldOutLine says what figures of held-out rows are.
+func heldOutLine(m *classify.Model) string {
+	by, n := "this model", m.Figures.Folds
+	if n > 1 {
+		by = fmt.Sprintf("the models of the %d shards", n)
+	}
+	line := fmt.Sprintf("%d held-out rows by %s", m.Figures.Rows, by)
+	if m.Training.History[m.Training.Chosen].Threshold != 0 {
+		line += ", each at a threshold tuned on other rows"
+	}
+	return line
 }
 
 // printSearch prints what was tried and the figures to expect on new rows.

@@ -42,7 +42,9 @@ func TestTrainShards(t *testing.T) {
 		}
 		run("merge", "--model", at("a"), at("1"), at("2"))
 		out := run("merge", "--model", at("b"), at("2"), at("1"))
-		if !strings.Contains(out, "pass "+pass+" of 2 shards") {
+		if !strings.Contains(out, "pass "+pass+" of 2 shards") ||
+			!strings.Contains(out, " held-out rows by the models of the 2 shards, each at a threshold tuned on other") ||
+			!strings.Contains(out, "\non new rows ") {
 			t.Errorf("merge prints\n%s", out)
 		}
 		a, err := os.ReadFile(at("a"))
@@ -61,7 +63,8 @@ func TestTrainShards(t *testing.T) {
 		run("train", "--measure", "f1", "--shard", k+"/2", "--calibration", "platt", "--from", at("a"),
 			"--model", at(k), at("d.svm"))
 	}
-	if out := run("merge", "--model", at("p"), at("2"), at("1")); !strings.Contains(out, "calibrated on 2 shards") {
+	if out := run("merge", "--model", at("p"), at("2"), at("1")); !strings.Contains(out, "calibrated on 2 shards") ||
+		!strings.Contains(out, " held-out rows by this model, each at a threshold tuned on other rows") {
 		t.Errorf("merge prints\n%s", out)
 	}
 	if out := run("predict", "--model", at("p"), "--proba", at("d.svm")); !strings.HasPrefix(out, "0.") {
