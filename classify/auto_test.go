@@ -493,7 +493,8 @@ func TestFiguresStayInRange(t *testing.T) {
 // What cannot have been is refused when a model file is read.
 func TestSearchCheck(t *testing.T) {
 	good := func() (*ModelSearch, *ModelFigures) {
-		return &ModelSearch{Tried: []TriedRecipe{{}}}, &ModelFigures{Source: sourceCrossFitted, Rows: 10, Folds: 2, Values: []Figure{{}}}
+		f := &ModelFigures{Source: sourceCrossFitted, Rows: 10, Folds: 2, Values: []Figure{{}}}
+		return &ModelSearch{Tried: []TriedRecipe{{}}}, f
 	}
 	s, f := good()
 	if s.check() != nil || f.check() != nil {

@@ -36,10 +36,10 @@ type StreamOptions struct {
 // or larger than the disk. Rows must come in random order. There is no shuffling and no held-out
 // part, and the algorithm must be an online learner, whose threshold is 0: stamp, spade or one of
 // sgd-*. [Auto] without options of a learner compares two of them by what they predict before they
-// learn, with a threshold by these predictions, at two to three times the cost; the History of the
-// model has the values. These predictions give the model its Calibration, too; one learner makes
-// them only if Fit.Calibration asks for platt or isotonic. FitStream reads s to its end; the caller
-// closes it. Memory is O(number of features).
+// learn, with a threshold by these predictions, at two to three times the cost; the Search of the
+// model has the values. These predictions give the model its Figures and its Calibration, too; one
+// learner makes them only if Fit.Calibration asks for platt or isotonic. FitStream reads s to its
+// end; the caller closes it. Memory is O(number of features).
 //
 // Errors: usage for options that need more than a pass or an algorithm that cannot learn from a
 // stream (the error's Place is then "algorithm") or a label of unknown sign (Place "positive"),
@@ -201,7 +201,7 @@ func (f *streamFit) row(x Example, class uint16) error {
 		f.auto.rows = append(f.auto.rows, x)
 	} else {
 		if f.scores != nil {
-			f.scores.predict(f.learner, x)
+			_, _ = f.scores.predict(f.learner, x) // it is counted there
 		}
 		if err := f.observe(x); err != nil {
 			return err
@@ -263,8 +263,8 @@ func (f *streamFit) model() (*Model, error) {
 	var choice streamChoice
 	if f.auto != nil {
 		choice = f.auto.choose()
-		f.use(choice.fit, choice.learner, choice.tuned)
-		threshold, scores = choice.threshold, choice.scores
+		f.use(choice.fit, choice.learner, streamCandidates[choice.chosen].tuned)
+		threshold, scores = choice.thresholds[choice.chosen], choice.scores
 	}
 	lin := f.learner.Model()
 	lin.Threshold = threshold
@@ -289,6 +289,9 @@ func (f *streamFit) model() (*Model, error) {
 	}
 	if f.auto != nil {
 		result.History, result.Chosen = choice.entries, choice.chosen
+		result.Search, result.Figures = f.auto.search(&choice), f.auto.figures()
+	} else if scores != nil {
+		result.Figures = scores.figures(f.fit.two)
 	}
 	m, err := newModel(result, f.fit.Options, info, positiveFirst(info, positive))
 	if err != nil {

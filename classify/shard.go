@@ -383,8 +383,8 @@ func (f *shardFit) state(t *training, m *Linear) (*ModelShard, error) {
 	return s, err
 }
 
-// heldOutcomes counts the decisions of a model on the held-out rows, of each half at the threshold of the
-// other.
+// heldOutcomes counts the decisions of a model on the held-out rows, of each half at the threshold
+// of the other.
 func (t *training) heldOutcomes(m *Linear) (*Outcomes, error) {
 	scores, err := t.valid.scores(t.ctx, []*Linear{m}, nil)
 	if err != nil {

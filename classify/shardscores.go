@@ -182,8 +182,8 @@ func (p *ScoredPart) decided(threshold float64) Outcomes {
 }
 
 // calibrated is [Merge] for shards that have scored rows by one model: this model with the
-// calibration that all scores give, and the threshold if it is tuned. Its value is that of decisions
-// on each half of the rows at the threshold of the other one.
+// calibration that all scores give, and the threshold if it is tuned. Its value is that of
+// decisions on each half of the rows at the threshold of the other one.
 func (m *merging) calibrated() (*Model, error) {
 	first := m.shards[0]
 	rule, tuned := first.Shard.Scores.Rule, first.Shard.Scores.Tuned

@@ -23,19 +23,33 @@ func newScoreWindow() *scoreWindow {
 }
 
 // predict counts the score of a row from which l is to learn, once l has its scales and unless the
-// score is NaN: the next step then fails.
-func (s *scoreWindow) predict(l Learner, x Example) {
+// score is NaN: the next step then fails. It returns the score and whether it was counted.
+func (s *scoreWindow) predict(l Learner, x Example) (score float64, ok bool) {
 	if x.Weight == 0 || !onlineOf(l).ready {
-		return
+		return 0, false
 	}
 	if n := s.seen; n >= leastRecent && n&(n-1) == 0 {
 		s.recent, s.older = s.older, s.recent
 		s.recent.clear()
 	}
 	s.seen++
-	if z := l.Score(x.Index, x.Value); z == z {
-		s.recent.add(z, x.Positive, x.Weight)
+	z := l.Score(x.Index, x.Value)
+	if z != z {
+		return 0, false
 	}
+	s.recent.add(z, x.Positive, x.Weight)
+	return z, true
+}
+
+// figures are those of the decisions at the threshold 0.
+func (s *scoreWindow) figures(m measure.Measure) *ModelFigures {
+	zero, _, _ := s.window()
+	negatives, positives := s.rows()
+	o := Outcomes{
+		Rows: negatives + positives, Counts: zero, Positives: s.recent.square[1] + s.older.square[1],
+		Negatives: s.recent.square[0] + s.older.square[0],
+	}
+	return o.figures(m, sourceProgressive, 1)
 }
 
 // window returns the confusion with the threshold 0 in the window, its scores in descending order,

@@ -71,9 +71,10 @@ data must come in random order, and the algorithm must be stamp, spade or one of
 threshold 0. Without --algorithm and settings of a learner two learn beside each other, that of the
 measure and sgd-logistic with --rate auto. Each predicts a row before it learns from it: that
 decides which is taken and with which threshold, at two to three times the cost, and gives the
-probabilities of "noregret predict --proba"; the terminal and the history in the model say what was
-compared. A named algorithm gets probabilities with --calibration platt or isotonic. Name the
-positive label with --positive unless the labels are +1/-1 or 1/0.
+probabilities of "noregret predict --proba"; the terminal and the model have the table of what was
+compared, and the values of all measures to expect on new rows, with intervals. A named algorithm
+gets probabilities and these values with --calibration platt or isotonic. Name the positive label
+with --positive unless the labels are +1/-1 or 1/0.
 --save-every N writes the model after every N examples, once both classes have appeared. The
 command learns from the rows of a pipe as they arrive.
 

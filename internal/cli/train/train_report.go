@@ -98,7 +98,7 @@ func trainSummary(m *classify.Model, path string) any {
 	chosen := m.Training.History[m.Training.Chosen]
 	value := show.Number(math.NaN())
 	f := m.Figures.Of(m.Measure)
-	if v, ok := m.HoldoutValue(); f != nil && (m.Search != nil || m.Figures.Source == "held out") {
+	if v, ok := m.HoldoutValue(); f != nil && (m.Search != nil || m.Figures.Source != "cross-fitted") {
 		value = show.Number(f.Value)
 	} else if ok {
 		value = show.Number(v)
@@ -142,26 +142,12 @@ func positivesOf(m *classify.Model) int64 {
 
 // printModel prints the short table of a model and, for several labels, one line for each.
 func printModel(w io.Writer, m *classify.Model, path string) error {
-	value, f := "not measured on held-out data", m.Figures.Of(m.Measure)
-	switch v, ok := m.HoldoutValue(); {
-	case f != nil && m.Figures.Source == "held out":
-		value = fmt.Sprintf("%s (%s to %s), %s", show.Number(f.Value), show.Number(f.Low), show.Number(f.High),
-			heldOutLine(m))
-	case ok && m.Search == nil:
-		value = show.Number(v).String() + " on held-out data"
-	case f != nil:
-		value = fmt.Sprintf("%s (%s to %s), cross-fitted on %d rows", show.Number(f.Value), show.Number(f.Low),
-			show.Number(f.High), m.Figures.Rows)
-		if n := m.Data.Train.Rows; m.Search != nil && m.Figures.Rows < n/2 {
-			value += fmt.Sprintf(" of %d: this model may be better", n)
-		}
-	}
 	rows := []string{"model", path, "data", dataLine(m), "trained on", trainedLine(m)}
 	if m.Task == classify.Binary {
 		rows = append(rows, "labels", fmt.Sprintf("positive %s, negative %s", m.Positive(), show.Listed(m.Negatives())))
 	}
 	rows = append(rows, "algorithm", m.Algorithm+", "+show.Count(m.Training.Passes, "pass", "passes"),
-		"chosen", historyLine(m.Training), m.Measure, value)
+		"chosen", historyLine(m.Training), m.Measure, valueLine(m))
 	if m.Task == classify.Binary {
 		l := m.Models[0]
 		err := show.KeyValues(w, append(rows, "threshold", show.Short(l.Threshold), "weights",
@@ -183,6 +169,30 @@ func printModel(w io.Writer, m *classify.Model, path string) error {
 	return errors.Join(t.Write(w), printSearch(w, m))
 }
 
+// valueLine has what the measure is worth on new rows, and by which rows.
+func valueLine(m *classify.Model) string {
+	f := m.Figures.Of(m.Measure)
+	v, ok := m.HoldoutValue()
+	if f == nil && ok || ok && m.Search == nil && m.Figures.Source == "cross-fitted" {
+		return show.Number(v).String() + " on held-out data"
+	}
+	if f == nil {
+		return "not measured on held-out data"
+	}
+	line := fmt.Sprintf("%s (%s to %s), ", show.Number(f.Value), show.Number(f.Low), show.Number(f.High))
+	switch m.Figures.Source {
+	case "held out":
+		return line + heldOutLine(m)
+	case "progressive":
+		return line + fmt.Sprintf("%d rows of the stream, each before it was learned from", m.Figures.Rows)
+	}
+	line += fmt.Sprintf("cross-fitted on %d rows", m.Figures.Rows)
+	if n := m.Data.Train.Rows; m.Search != nil && m.Figures.Rows < n/2 {
+		line += fmt.Sprintf(" of %d: this model may be better", n)
+	}
+	return line
+}
+
 // heldOutLine says what figures of held-out rows are.
 func heldOutLine(m *classify.Model) string {
 	by, n := "this model", m.Figures.Folds
@@ -200,8 +210,12 @@ func heldOutLine(m *classify.Model) string {
 func printSearch(w io.Writer, m *classify.Model) error {
 	var err error
 	if s := m.Search; s != nil {
+		own := "are the last training"
+		if m.Options.Stream {
+			own = "are this learner's"
+		}
 		_, err = fmt.Fprintf(w, "cost        %.1f trainings of the usual algorithm, at most %.1f are allowed; %.1f of "+
-			"them are the last training\n", s.Cost.Trainings, s.Cost.Budget, s.Cost.Own)
+			"them %s\n", s.Cost.Trainings, s.Cost.Budget, s.Cost.Own, own)
 		tried := show.Table{Gap: true, Left: map[int]bool{0: true, 1: true, 2: true, 4: true}}
 		tried.Add("features", "scale", "algorithm", "lambda", "threshold", "rows", "value", "behind", "±", "")
 		for i, t := range s.Tried {

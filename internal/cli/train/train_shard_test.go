@@ -43,7 +43,7 @@ func TestTrainShards(t *testing.T) {
 		run("merge", "--model", at("a"), at("1"), at("2"))
 		out := run("merge", "--model", at("b"), at("2"), at("1"))
 		if !strings.Contains(out, "pass "+pass+" of 2 shards") ||
-			!strings.Contains(out, " held-out rows by the models of the 2 shards, each at a threshold tuned on other") ||
+			!strings.Contains(out, " held-out rows by the models of the 2 shards, each at a threshold tuned on") ||
 			!strings.Contains(out, "\non new rows ") {
 			t.Errorf("merge prints\n%s", out)
 		}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
 	"github.com/noregret/noregret/internal/cli/dataflags"
-	"github.com/noregret/noregret/internal/cli/show"
 )
 
 // streamExcludes are the flags that --stream excludes.
@@ -69,12 +67,8 @@ func streamChoice(m *classify.Model) string {
 		return fmt.Sprintf("the algorithm is %s, which has %s as its objective: no others are compared with settings "+
 			"of a learner or --drift", m.Algorithm, m.Measure)
 	}
-	var tried []string
-	for _, e := range h {
-		tried = append(tried, fmt.Sprintf("%s (%s)", show.NumberOf(e.Progressive), e.Candidate))
-	}
-	return fmt.Sprintf("the algorithm is %s: the %s of what each predicted before it learned from a row is %s",
-		h[m.Training.Chosen].Candidate, m.Measure, strings.Join(tried, ", "))
+	return fmt.Sprintf("the algorithm is %s, chosen among %d by what each predicted before it learned from a row",
+		h[m.Training.Chosen].Candidate, len(h))
 }
 
 // streamDecisions reports which defaults were chosen, after the first rows are read.
