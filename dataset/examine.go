@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -73,6 +74,8 @@ type featureFacts struct {
 type examiner struct {
 	info    Info
 	classes int
+	slots   []uint32 // the features that are looked at, ascending; nil for the first ones
+	more    bool     // there are others
 	facts   []featureFacts
 	column  []string // of each feature
 	skipped []string
@@ -82,14 +85,19 @@ type examiner struct {
 // Examine looks for columns that cannot help or help too much: constant, numbered, telling the
 // label or equal to others. With test, which must have the schema of train, it also looks for
 // columns that are distributed otherwise there, by the distance of the distribution functions at
-// the bounds of 32 equal parts of the values and of the rows, smaller at both ends (Kolmogorov and
-// Smirnov, at the level .001 divided by the number of features, and at least .1), and for labels
-// whose shares differ, by the normal test of two shares at the level .001 divided by the number of
-// labels. It makes two passes over train and one over test, in the order of the rows, and looks at
-// the first 4,096 features and sets of at most 64 labels in detail. Findings come in the order of
-// the kinds, then of the features. skipped has a sentence on each check that was left out and why.
+// the bounds of 32 equal parts of the values and of the rows, smaller at both ends (Kolmogorov
+// and Smirnov, at the level .001 divided by the number of features, and at least .1), and for
+// labels whose shares differ, by the normal test of two shares at the level .001 divided by the
+// number of labels. It makes two passes over train and one over test, in the order of the rows,
+// and looks at the first 4,096 features and sets of at most 64 labels in detail. Features that
+// have only numbers, of svmlight, VW and hashing, are there if a row has them; a pass before the
+// others finds these. Findings come in the order of the kinds, then of the features. skipped has
+// a sentence on each check that was left out and why.
 func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
-	e := newExaminer(train.Info())
+	e := &examiner{info: train.Info()}
+	if err := e.start(train); err != nil {
+		return nil, nil, err
+	}
 	if err := e.pass(train, e.first); err != nil {
 		return nil, nil, err
 	}
@@ -133,21 +141,32 @@ func (e *examiner) labels() []Finding {
 	return nil
 }
 
-func newExaminer(info Info) *examiner {
+// start chooses the features that are looked at.
+func (e *examiner) start(set *Set) (err error) {
+	info := e.info
 	n := min(info.Dim, examinedFeatures)
-	e := &examiner{
-		info: info, classes: min(len(info.Labels), examinedClasses), facts: make([]featureFacts, n),
-		column: make([]string, n), group: make([]bool, n),
+	e.more = info.Dim > n
+	if info.Schema.Bits > 0 || info.Schema.Format == SVMLight {
+		if e.slots, e.more, err = occurring(set, examinedFeatures); err != nil {
+			return err
+		}
+		n = len(e.slots)
 	}
+	e.classes, e.facts = min(len(info.Labels), examinedClasses), make([]featureFacts, n)
+	e.column, e.group = make([]string, n), make([]bool, n)
 	kind := map[string]ColumnKind{}
 	for _, c := range info.Schema.Columns {
 		kind[c.Name] = c.Kind
 	}
 	for i := range n {
 		e.facts[i] = featureFacts{up: true, down: true, whole: true, byClass: make([]int64, e.classes+1)}
-		name := info.Schema.name(uint32(i))
-		if i < len(info.Schema.Features) {
-			name = info.Schema.Features[i]
+		slot := i
+		if e.slots != nil {
+			slot = int(e.slots[i])
+		}
+		name := info.Schema.name(uint32(slot))
+		if slot < len(info.Schema.Features) {
+			name = info.Schema.Features[slot]
 		} else {
 			name = "feature " + name
 		}
@@ -158,17 +177,40 @@ func newExaminer(info Info) *examiner {
 			e.column[i] = column
 		}
 	}
-	return e
+	return nil
 }
 
-// pass calls row for all rows of a set, with all values of the features that are looked at.
-func (e *examiner) pass(set *Set, row func(number int64, class int, values []float64)) error {
+// occurring returns the first features that some row has, ascending, at most so many, and whether
+// there are more. It keeps twice as many at most.
+func occurring(set *Set, most int) (slots []uint32, more bool, err error) {
+	seen, last := map[uint32]bool{}, uint32(math.MaxUint32)
+	err = eachBlock(set, func(b *Block) {
+		for _, x := range b.Index {
+			if x > last {
+				more = true
+				continue
+			}
+			if seen[x] = true; len(seen) > 2*most {
+				slots = slices.Sorted(maps.Keys(seen))
+				for _, x := range slots[most:] {
+					delete(seen, x)
+				}
+				last, more = slots[most-1], true
+			}
+		}
+	})
+	slots = slices.AppendSeq([]uint32{}, maps.Keys(seen))
+	slices.Sort(slots)
+	return slots[:min(most, len(slots))], more || len(slots) > most, err
+}
+
+// eachBlock calls f for the blocks of a set in order.
+func eachBlock(set *Set, f func(b *Block)) error {
 	r, err := set.Read()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }() // only read
-	values := make([]float64, len(e.facts))
 	var b Block
 	for {
 		if err := r.Next(&b); err == io.EOF {
@@ -176,17 +218,33 @@ func (e *examiner) pass(set *Set, row func(number int64, class int, values []flo
 		} else if err != nil {
 			return err
 		}
+		f(&b)
+	}
+}
+
+// pass calls row for all rows of a set, with all values of the features that are looked at.
+func (e *examiner) pass(set *Set, row func(number int64, class int, values []float64)) error {
+	values := make([]float64, len(e.facts))
+	at := map[uint32]int{}
+	for i, slot := range e.slots {
+		at[slot] = i
+	}
+	return eachBlock(set, func(b *Block) {
 		for i := range b.Len() {
 			clear(values)
 			index, value := b.Row(i)
 			for k, x := range index {
-				if int(x) < len(values) {
-					values[x] = float64(value[k])
+				place, found := int(x), int(x) < len(values)
+				if e.slots != nil {
+					place, found = at[x]
+				}
+				if found {
+					values[place] = float64(value[k])
 				}
 			}
 			row(b.FirstRow+int64(i), min(int(b.Class[i]), e.classes), values)
 		}
-	}
+	})
 }
 
 // first finds ranges, orders, counts and hashes.
@@ -259,7 +317,10 @@ func (e *examiner) ids() (out []Finding) {
 	if e.info.Rows < fewestRows {
 		e.skip("id-like: %d rows are fewer than %d, in which new values are no sign", e.info.Rows, fewestRows)
 	}
-	if e.info.Dim > examinedFeatures {
+	switch {
+	case e.more && e.slots != nil:
+		e.skip("all: only the first %d features that occur were looked at", examinedFeatures)
+	case e.more:
 		e.skip("all: only the first %d of %d features were looked at", examinedFeatures, e.info.Dim)
 	}
 	for i, f := range e.facts {

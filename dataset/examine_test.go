@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,82 @@ func TestExamine(t *testing.T) {
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+}
+
+// Of features that have only numbers those are looked at that occur: gaps and empty slots are no
+// columns, and the first ones that occur may have any numbers.
+func TestExamineSlots(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	columns := func(name string, opt Options, text string) (got []string, skipped string) {
+		found, reasons, err := Examine(load(t, opt, writeFile(t, name, text)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			got = append(got, string(f.Kind)+" "+f.Column+": "+f.Message)
+		}
+		return got, strings.Join(reasons, "; ")
+	}
+	var svm, vw, csv strings.Builder
+	csv.WriteString("one,two,y\n")
+	for i := range 400 {
+		x := random.NormFloat64()
+		label := 2*(i*i%7%2) - 1
+		fmt.Fprintf(&svm, "%d 3:%v 70:%v 5000:2 900000:%v\n", label, x, random.NormFloat64(), x)
+		fmt.Fprintf(&vw, "%d |a one:%v two:2 |b three:%v 7:%v\n", label, x, random.NormFloat64(), x)
+		fmt.Fprintf(&csv, "%v,2,%d\n", x, label)
+	}
+	want := []string{
+		"constant feature 5000: every row has the value 2", `duplicate feature 900000: equal to "feature 3" in every row`,
+	}
+	if got, skipped := columns("a.svm", Options{}, svm.String()); strings.Contains(skipped, "all:") ||
+		!slices.Equal(got, want) {
+		t.Errorf("svmlight: %q, %q", got, skipped)
+	}
+	if got, skipped := columns("a.vw", Options{}, vw.String()); strings.Contains(skipped, "all:") || len(got) != 2 ||
+		!strings.HasPrefix(got[0], "constant feature ") || !strings.HasPrefix(got[1], "duplicate feature ") {
+		t.Errorf("vw: %q, %q", got, skipped)
+	}
+	want = []string{"constant feature " + fmt.Sprint(hashName([]byte("two"), 20)) + ": every row has the value 2"}
+	if got, skipped := columns("a.csv", Options{Bits: 20}, csv.String()); strings.Contains(skipped, "all:") ||
+		!slices.Equal(got, want) {
+		t.Errorf("csv with bits: %q, %q; want %q", got, skipped, want)
+	}
+
+	// More features than are looked at, in any order of the rows: the lowest numbers are.
+	for range 3 {
+		var many strings.Builder
+		all := random.Perm(40_000)[:3*examinedFeatures]
+		for from := 0; from < len(all); from += 64 {
+			row := slices.Sorted(slices.Values(all[from : from+64]))
+			fmt.Fprintf(&many, "%d", from/64%2)
+			for _, x := range row {
+				fmt.Fprintf(&many, " %d:1", x+1)
+			}
+			many.WriteString("\n")
+		}
+		set := load(t, Options{}, writeFile(t, "many.svm", many.String()))
+		slices.Sort(all)
+		got, more, err := occurring(set, examinedFeatures)
+		if err != nil || !more || len(got) != examinedFeatures {
+			t.Fatalf("%d, %v, %v", len(got), more, err)
+		}
+		for i, x := range got {
+			if int(x) != all[i] {
+				t.Fatalf("feature %d is %d, want %d", i, x, all[i])
+			}
+		}
+		found, skipped := columns("many.svm", Options{}, many.String())
+		if !strings.Contains(skipped, "all: only the first 4096 features that occur were looked at") {
+			t.Errorf("skipped %q", skipped)
+		}
+		if strings.Contains(strings.Join(found, "\n"), "constant") {
+			t.Errorf("found %q", found)
+		}
+		if got, more, _ := occurring(set, len(all)); more || len(got) != len(all) {
+			t.Errorf("%d of %d, more %v", len(got), len(all), more)
 		}
 	}
 }

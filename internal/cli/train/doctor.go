@@ -29,7 +29,8 @@ order of its numbers alone tells two labels apart, AUC .99 or more), duplicate (
 column in every row) and one-label (all rows have the same label, or none). With --test they are
 also: shift (distributed otherwise in the test data: .1 apart or more and at the level .001 for all
 columns together, shares of the labels at the level .001) and new-values (values that training
-lacks). The first 4,096 features are looked at. Standard error says what was not looked for, and
+lacks). The first 4,096 features are looked at, of svmlight, Vowpal Wabbit's text and --bits the
+first that occur. Standard error says what was not looked for, and
 why: leaking columns need 20 rows a value, or a bin of values, and 10 rows of other labels than the
 most frequent. A column that "train" refuses is a finding here, is left out, and is not in the
 output's columns; from standard input, which cannot be read again, it is an error as there.
