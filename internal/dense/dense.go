@@ -16,6 +16,19 @@ func AddScores(z, w []float64, row []float32) { addScores(z, w[:len(z)*len(row)]
 // to must have n·len(row) elements or more.
 func AddOuter(to, g []float64, row []float32) { addOuter(to[:len(g)*len(row)], g, row) }
 
+// AddSquares adds (g·row[k])·row[k] to to[k] for every column k of row. to must be as long as row,
+// or longer.
+func AddSquares(to []float64, g float64, row []float32) { addSquares(to[:len(row)], g, row) }
+
+// Products writes factor[a]·factor[b]·inverse[k] - shift[k] to to[k] for all a ≤ b: those of the
+// first factor with itself and all later ones, then those of the second, and so on. Each product
+// and the difference is rounded to float32. to, inverse and shift must have n(n+1)/2 elements for n
+// factors, or more.
+func Products(to, factor, inverse, shift []float32) {
+	n := len(factor) * (len(factor) + 1) / 2
+	products(to[:n], factor, inverse[:n], shift[:n])
+}
+
 // The forms in Go are unrolled: the loops would cost as much as the arithmetic.
 
 func goDot(w []float64, row []float32) float64 {
@@ -117,5 +130,31 @@ func goAddOuter(to, g []float64, row []float32) {
 			to[at] += float64(g * float64(v))
 			at += n
 		}
+	}
+}
+
+func goAddSquares(to []float64, g float64, row []float32) {
+	to = to[:len(row)]
+	for k, v := range row {
+		to[k] += float64(float64(g*float64(v)) * float64(v))
+	}
+}
+
+func goProducts(to, factor, inverse, shift []float32) {
+	for len(factor) > 0 {
+		u, n, k := factor[0], len(factor), 0
+		o, m, s := to[:n], inverse[:n], shift[:n]
+		for ; k <= n-4; k += 4 {
+			v, o := (*[4]float32)(factor[k:k+4]), (*[4]float32)(o[k:k+4])
+			m, s := (*[4]float32)(m[k:k+4]), (*[4]float32)(s[k:k+4])
+			o[0] = float32(float32(u*v[0])*m[0]) - s[0]
+			o[1] = float32(float32(u*v[1])*m[1]) - s[1]
+			o[2] = float32(float32(u*v[2])*m[2]) - s[2]
+			o[3] = float32(float32(u*v[3])*m[3]) - s[3]
+		}
+		for ; k < n; k++ {
+			o[k] = float32(float32(u*factor[k])*m[k]) - s[k]
+		}
+		to, inverse, shift, factor = to[n:], inverse[n:], shift[n:], factor[1:]
 	}
 }

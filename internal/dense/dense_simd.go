@@ -182,3 +182,47 @@ func addOuter3(to, g []float64, bits []uint32, i, j, k int) {
 		i, j, k = i+n, j+n, k+n
 	}
 }
+
+func addSquares(to []float64, g float64, row []float32) {
+	n := len(row)
+	if n < leastColumns || !hasVectors {
+		goAddSquares(to, g, row)
+		return
+	}
+	to = to[:n]
+	factor := archsimd.BroadcastFloat64x4(g)
+	k := 0
+	for ; k <= n-4; k += 4 {
+		a, v := to[k:k+4], loadRow(row[k:k+4])
+		store(load(a).Add(factor.Mul(v).Mul(v)), a)
+	}
+	archsimd.ClearAVXUpperBits()
+	goAddSquares(to[k:], g, row[k:])
+}
+
+// products takes eight products of a factor at a time. The last ones begin where they must
+// to end with the factors, so that some are written twice.
+func products(to, factor, inverse, shift []float32) {
+	if hasVectors {
+		for len(factor) >= 8 {
+			u, n := archsimd.BroadcastFloat32x8(factor[0]), len(factor)
+			o, m, s := to[:n], inverse[:n], shift[:n]
+			k := 0
+			for ; k <= n-8; k += 8 {
+				eightProducts(o, u, factor, m, s, k)
+			}
+			if k < n {
+				eightProducts(o, u, factor, m, s, n-8)
+			}
+			to, inverse, shift, factor = to[n:], inverse[n:], shift[n:], factor[1:]
+		}
+		archsimd.ClearAVXUpperBits()
+	}
+	goProducts(to, factor, inverse, shift)
+}
+
+func eightProducts(to []float32, u archsimd.Float32x8, factor, inverse, shift []float32, k int) {
+	v, m := (*[8]float32)(factor[k:k+8]), (*[8]float32)(inverse[k:k+8])
+	s := archsimd.LoadFloat32x8((*[8]float32)(shift[k : k+8]))
+	u.Mul(archsimd.LoadFloat32x8(v)).Mul(archsimd.LoadFloat32x8(m)).Sub(s).Store((*[8]float32)(to[k : k+8]))
+}

@@ -13,17 +13,19 @@ import (
 
 // form is one of the two forms of the functions.
 type form struct {
-	name      string
-	dot       func(w []float64, row []float32) float64
-	addScaled func(to []float64, g float64, row []float32)
-	addScores func(z, w []float64, row []float32)
-	addOuter  func(to, g []float64, row []float32)
+	name       string
+	dot        func(w []float64, row []float32) float64
+	addScaled  func(to []float64, g float64, row []float32)
+	addScores  func(z, w []float64, row []float32)
+	addOuter   func(to, g []float64, row []float32)
+	addSquares func(to []float64, g float64, row []float32)
+	products   func(to, factor, inverse, shift []float32)
 }
 
 // forms are those of this build, which have vectors if it was built for them, and the forms in Go.
 var forms = []form{
-	{"built", Dot, AddScaled, AddScores, AddOuter},
-	{"go", goDot, goAddScaled, goAddScores, goAddOuter},
+	{"built", Dot, AddScaled, AddScores, AddOuter, AddSquares, Products},
+	{"go", goDot, goAddScaled, goAddScores, goAddOuter, goAddSquares, goProducts},
 }
 
 // textbook has the sums in the order of the doc comments, one product after the other.
@@ -55,6 +57,22 @@ var textbook = form{
 		for k, v := range row {
 			for c := range g {
 				to[k*len(g)+c] += float64(g[c] * float64(v))
+			}
+		}
+	},
+	addSquares: func(to []float64, g float64, row []float32) {
+		for k, v := range row {
+			to[k] += float64(float64(g*float64(v)) * float64(v))
+		}
+	},
+	products: func(to, factor, inverse, shift []float32) {
+		k := 0
+		for a := range factor {
+			for b := a; b < len(factor); b++ {
+				p := float32(factor[a] * factor[b])
+				p = float32(p * inverse[k])
+				to[k] = p - shift[k]
+				k++
 			}
 		}
 	},
@@ -119,6 +137,24 @@ func TestSameBits(t *testing.T) {
 				check("AddOuter", func(f form) []float64 {
 					return changed(weights, func(to []float64) { f.addOuter(to, few, row) })
 				})
+				check("AddSquares", func(f form) []float64 {
+					return changed(weights[:columns], func(to []float64) { f.addSquares(to, few[0], row) })
+				})
+			}
+		}
+		for n := range 40 {
+			k := n * (n + 1) / 2
+			draw := func(n int) []float32 { return toFloat32(numbers(rng, n+3, share))[rng.IntN(4):][:n] }
+			factor, inverse, shift, behind := draw(n), draw(k), draw(k), draw(k+1)
+			made := func(f form) []float64 {
+				to := slices.Clone(behind)
+				f.products(to[:k:k], factor, inverse, shift)
+				return toFloat64(to)
+			}
+			for _, f := range forms {
+				if got, want := made(f), made(textbook); !sameBits(got, want) {
+					t.Fatalf("Products, %s, %d factors: %v, want %v", f.name, n, got, want)
+				}
 			}
 		}
 	})
@@ -141,15 +177,25 @@ func toFloat32(x []float64) []float32 {
 	return out
 }
 
+func toFloat64(x []float32) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
+}
+
 // A destination that is too short is refused before anything behind it is changed.
 func TestTooShort(t *testing.T) {
 	row := toFloat32(normals("row", 16))
 	for _, f := range forms {
 		for name, call := range map[string]func(){
-			"dot":       func() { f.dot(make([]float64, 15), row) },
-			"addScaled": func() { f.addScaled(make([]float64, 15), 1, row) },
-			"addScores": func() { f.addScores(make([]float64, 6), make([]float64, 16*6-1), row) },
-			"addOuter":  func() { f.addOuter(make([]float64, 16*6-1), make([]float64, 6), row) },
+			"dot":        func() { f.dot(make([]float64, 15), row) },
+			"addScaled":  func() { f.addScaled(make([]float64, 15), 1, row) },
+			"addScores":  func() { f.addScores(make([]float64, 6), make([]float64, 16*6-1), row) },
+			"addOuter":   func() { f.addOuter(make([]float64, 16*6-1), make([]float64, 6), row) },
+			"addSquares": func() { f.addSquares(make([]float64, 15), 1, row) },
+			"products":   func() { f.products(make([]float32, 9), row[:4], row, row) },
 		} {
 			func() {
 				defer func() {
@@ -165,6 +211,7 @@ func TestTooShort(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	row, w, z := toFloat32(normals("row", 21)), normals("weights", 21*6), normals("scores", 6)
+	inverse, made := toFloat32(normals("inverse", 78)), make([]float32, 78)
 	for _, f := range forms {
 		sum := 0.0
 		if n := testing.AllocsPerRun(100, func() {
@@ -172,6 +219,8 @@ func TestNoAllocation(t *testing.T) {
 			f.addScaled(w, 1e-9, row)
 			f.addScores(z, w, row)
 			f.addOuter(w, z, row)
+			f.addSquares(w, 1e-9, row)
+			f.products(made, row[:12], inverse, inverse)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", f.name, n)
 		}
@@ -204,6 +253,23 @@ func BenchmarkDense(b *testing.B) {
 			}
 			measure("AddScores", func(row []float32) { f.addScores(z, w, row) })
 			measure("AddOuter", func(row []float32) { f.addOuter(w, z, row) })
+		}
+	}
+}
+
+// All products of 9, 24 and 60 columns of a row; MB/s is of the products.
+func BenchmarkProducts(b *testing.B) {
+	for _, n := range []int{9, 24, 60} {
+		k := n * (n + 1) / 2
+		factor, inverse, shift := toFloat32(normals("row", n)), toFloat32(normals("i", k)), toFloat32(normals("s", k))
+		to := make([]float32, k)
+		for _, f := range forms {
+			b.Run(fmt.Sprintf("factors=%d/form=%s", n, f.name), func(b *testing.B) {
+				b.SetBytes(int64(4 * k))
+				for b.Loop() {
+					f.products(to, factor, inverse, shift)
+				}
+			})
 		}
 	}
 }
