@@ -352,15 +352,14 @@ func (a *autoFit) featureRecipes(d Data) []recipe {
 		out = append(out, recipe{scale: scale, algorithm: learner, lambda: 1})
 	}
 	columns := []string{""}
-	if 4*a.price.nonZeros >= a.price.columns || a.price.columns <= mostAutoDense {
+	if isDense(a.price.columns, a.price.nonZeros) || a.price.columns <= mostAutoDense {
 		columns = []string{"", "log", "rank"}
 	}
 	for _, c := range columns[1:] {
 		out = append(out, recipe{features: features{columns: c}, scale: scaleStandard, algorithm: learner, lambda: 1})
 	}
 	products := recipe{features: features{products: true}, scale: scaleStandard, algorithm: learner, lambda: 1}
-	dense := 4*a.price.nonZeros >= a.price.columns
-	cheap := dense || a.fits(products) || a.lastPrice(products, leastChosenIterations) <= a.budget
+	cheap := isDense(a.price.columns, a.price.nonZeros) || a.fits(products) || a.lastPrice(products, leastChosenIterations) <= a.budget
 	if a.price.columns <= mostAutoDense && cheap {
 		out = append(out, products)
 	}

@@ -409,11 +409,11 @@ func TestAutoBudget(t *testing.T) {
 // A number of a sparse row is found once for all outputs.
 func TestPriceOfOutputs(t *testing.T) {
 	p := prices{outputs: 1}
-	if got := p.visit(1000, 100); got != 60+8*100 {
+	if got := p.visit(1000, 100, 0); got != 60+8*100 {
 		t.Errorf("one output costs %v ns, want 860", got)
 	}
 	p.outputs = 10
-	if got, want := p.visit(1000, 100), 860+9*(10+1.5*100); math.Abs(got-want) > 1e-9 {
+	if got, want := p.visit(1000, 100, 0), 860+9*(10+1.5*100); math.Abs(got-want) > 1e-9 {
 		t.Errorf("ten outputs cost %v ns, want %v", got, want)
 	}
 }

@@ -123,10 +123,10 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 	if r.algorithm == "omma" {
 		threshold = a.ommaThreshold(x, solved.w, bias)
 	}
-	flat := make([]float64, s.test.rows*x.outputs)
+	flat, test := make([]float64, s.test.rows*x.outputs), s.test.reader()
 	for i := range s.test.rows {
 		z := flat[i*x.outputs : (i+1)*x.outputs : (i+1)*x.outputs]
-		s.test.scores(z, solved.w, bias, i)
+		test.scores(z, solved.w, bias, i)
 		z[0] -= threshold
 		out.scores = append(out.scores, z)
 	}
@@ -183,8 +183,9 @@ func (a *autoFit) ommaThreshold(x *design, w, bias []float64) float64 {
 	two := a.opt.Measure.(measure.Measure)
 	m := newOnlineThreshold(two)
 	var z [1]float64
+	rows := x.reader()
 	for _, i := range random.New(a.opt.Seed, "auto/omma").Perm(x.rows) {
-		x.scores(z[:], w, bias, i)
+		rows.scores(z[:], w, bias, i)
 		m.observe(x.truth[i] == 0, z[0], x.weight[i])
 	}
 	return m.threshold

@@ -99,16 +99,14 @@ func (a *autoFit) report(all []recipe, choices []choiceOf, on *comparedOn) int {
 // lastPrice is the price of training a recipe on all rows.
 func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 	p := &a.price
-	columns, nonZeros := p.width(r.features)
-	load := float64(p.rows * loadNumber * nonZeros)
 	switch {
 	case isBatch(r.algorithm) && a.part.Rows <= mostBatchRows:
-		return load + float64(p.rows*float64(iterations)*p.visit(columns, nonZeros))
+		return float64(p.rows*p.loading(r.features)) + p.solving(r, int(p.rows), float64(iterations))
 	case r.algorithm == costSearch:
 		passes := float64(max(1, defaultPasses(a.part.Rows, 1)/5))
-		return float64(p.rows * 19 * passes * p.step(columns, nonZeros))
+		return float64(p.rows * 19 * passes * p.stepping(r.features))
 	}
-	return float64(p.training * p.step(columns, nonZeros) / p.step(p.columns, p.nonZeros))
+	return float64(p.training * p.stepping(r.features) / p.step(p.columns, p.nonZeros))
 }
 
 // trainChosen trains the choice on all rows: batch algorithms with as many iterations as the budget
@@ -155,8 +153,7 @@ func (a *autoFit) trainChosen(c *choiceOf, offsets []float64) (*Result, error) {
 
 // fits reports whether all rows with the features of a recipe fit in memory.
 func (a *autoFit) fits(r recipe) bool {
-	columns, nonZeros := a.price.width(r.features)
-	return a.price.rows*min(columns, 2*nonZeros) <= mostDesignNumbers
+	return a.price.rows*a.price.numbers(r.features) <= mostDesignNumbers
 }
 
 // trainInMemory trains a batch algorithm on all rows and returns what that cost, in passes.

@@ -146,8 +146,7 @@ func (a *autoFit) rowsInMemory(recipes []recipe) int {
 	for _, r := range recipes {
 		if c := (columns{r.features, r.scale}); isBatch(r.algorithm) && !slices.Contains(seen, c) {
 			seen = append(seen, c)
-			width, nonZeros := a.price.width(r.features)
-			numbers += min(width, 2*nonZeros)
+			numbers += a.price.numbers(r.features)
 		}
 	}
 	return int(mostFoldNumbers / max(1, numbers))
@@ -256,6 +255,6 @@ func (s *scaledFold) make(ctx context.Context, m *mappedFold, scale string) (err
 	if s.train, err = newDesign(ctx, m.fold.train, m.transform, m.moments, scaling); err != nil {
 		return err
 	}
-	s.test, err = s.train.like(ctx, m.fold.test, m.transform, m.dim())
+	s.test, err = s.train.like(ctx, m.fold.test, m.transform)
 	return err
 }

@@ -43,7 +43,7 @@ func TestHalvesCost(t *testing.T) {
 		}
 		p := &a.price
 		loading := float64(2 * p.rows * loadNumber * p.nonZeros)
-		want := loading + float64(float64(a.out.Cost.Steps-steps)*p.visit(p.columns, p.nonZeros))
+		want := loading + float64(float64(a.out.Cost.Steps-steps)*p.visit(p.columns, p.nonZeros, 0))
 		if !isBatch(algorithm) { // its passes are those that were planned
 			want = a.cost([]recipe{r}, division{2, 1}, 0, 4000)
 		}

@@ -30,7 +30,8 @@ const (
 	sparseBase, sparseNumber        = 60, 6.5
 	sparseOutput                    = 1.5
 	outputBase                      = 10
-	loadNumber                      = 12 // to map and to store a number
+	productNumber                   = 0.4     // to make a product of a row
+	loadNumber, loadProduct         = 12, 2 // to map and to store a number; to scale a product
 )
 
 // setPrices measures the data and sets the budget.
@@ -64,8 +65,7 @@ func (p *prices) productColumns(budget float64) int {
 	n := leastProducts
 	for n < mostProducts {
 		products := float64(float64((n+1)*(n+2)) / 2)
-		width := p.columns + products
-		pass := p.visit(width, width)
+		pass := p.visit(p.columns, p.nonZeros, products)
 		if float64(float64(p.rows*leastChosenIterations)*pass) > budget/2 || products > p.rows/rowsOfProduct {
 			break
 		}
@@ -84,33 +84,65 @@ const (
 // step is the price of a step of an online learner.
 func (p *prices) step(columns, nonZeros float64) float64 {
 	number := float64(stepSparse)
-	if 4*nonZeros >= columns {
+	if isDense(columns, nonZeros) {
 		number = stepDense
 	}
 	return float64((p.stepBase + float64(number*nonZeros)) * (1 + float64(stepOutput*(p.outputs-1))))
 }
 
-// visit is the price of an example in a pass of a batch algorithm.
-func (p *prices) visit(columns, nonZeros float64) float64 {
-	if 4*nonZeros >= columns {
-		return float64((denseBase-outputBase)+float64(p.outputs*outputBase)) + float64(p.outputs*denseNumber*columns)
+// visit is the price of an example in a pass of a batch algorithm, with products of columns.
+func (p *prices) visit(columns, nonZeros, products float64) float64 {
+	made := float64(products * (productNumber + float64(p.outputs*denseNumber)))
+	if isDense(columns, nonZeros) {
+		return float64((denseBase-outputBase)+float64(p.outputs*outputBase)) + float64(p.outputs*denseNumber*columns) + made
 	}
 	return float64((sparseBase-outputBase)+float64(p.outputs*outputBase)) +
-		float64((sparseNumber+float64(p.outputs*sparseOutput))*nonZeros)
+		float64((sparseNumber+float64(p.outputs*sparseOutput))*nonZeros) + made
 }
 
-// width returns the columns and the values that are not 0 of a row with the given features.
-func (p *prices) width(f features) (columns, nonZeros float64) {
+// isDense reports whether rows with so many values that are not 0 have all columns in a design.
+func isDense(columns, nonZeros float64) bool { return nonZeros >= float64(leastDense*columns) }
+
+// width returns the columns, the values that are not 0 and the products of a row with the given
+// features.
+func (p *prices) width(f features) (columns, nonZeros, products float64) {
 	columns, nonZeros = p.columns, p.nonZeros
 	if f.columns != "" {
 		nonZeros = columns // zeros become other numbers
 	}
 	if f.products {
-		n := min(float64(p.products), columns)
-		columns += float64(n * (n + 1) / 2)
-		nonZeros += float64(n * (n + 1) / 2)
+		n := p.factors()
+		products = float64(n * (n + 1) / 2)
 	}
-	return columns, nonZeros
+	return columns, nonZeros, products
+}
+
+// factors is the number of columns of which products are made.
+func (p *prices) factors() float64 { return min(float64(p.products), p.columns) }
+
+// numbers is the number of them that a [design] keeps of a row with the given features.
+func (p *prices) numbers(f features) float64 {
+	columns, nonZeros, products := p.width(f)
+	n := 2 * nonZeros
+	if isDense(columns, nonZeros) {
+		n = columns
+	}
+	if products > 0 {
+		n += p.factors()
+	}
+	return n
+}
+
+// loading is the price of the numbers of a row in a design.
+func (p *prices) loading(f features) float64 {
+	_, nonZeros, products := p.width(f)
+	return float64(loadNumber*nonZeros) + float64(loadProduct*products)
+}
+
+// stepping is the price of a step of an online learner on an example with the given features.
+func (p *prices) stepping(f features) float64 {
+	columns, nonZeros, products := p.width(f)
+	return p.step(columns+products, nonZeros+products)
 }
 
 // usualSteps is the number of examples that a training with the usual algorithm visits.
@@ -149,25 +181,23 @@ func (a *autoFit) cost(recipes []recipe, by division, iterations, rows int) floa
 	var seen []features
 	train := float64(rows * (by.folds - 1) * by.repeats)
 	for _, r := range recipes {
-		columns, nonZeros := p.width(r.features)
 		if !slices.Contains(seen, r.features) {
 			seen = append(seen, r.features)
-			total += float64(float64(rows) * float64(by.folds*by.repeats) * loadNumber * nonZeros)
+			total += float64(float64(rows) * float64(by.folds*by.repeats) * p.loading(r.features))
 		}
 		if isBatch(r.algorithm) {
 			total += p.solving(r, rows*(by.folds-1)*by.repeats, float64(iterations))
 			continue
 		}
 		passes := a.onlinePasses(r.algorithm, searchPasses(int64(rows)))
-		total += float64(train * passes * p.step(columns, nonZeros))
+		total += float64(train * passes * p.stepping(r.features))
 	}
 	return total
 }
 
 // solving is the price of passes of a batch algorithm over rows.
 func (p *prices) solving(r recipe, rows int, passes float64) float64 {
-	columns, nonZeros := p.width(r.features)
-	return float64(float64(rows) * passes * p.visit(columns, nonZeros))
+	return float64(float64(rows) * passes * p.visit(p.width(r.features)))
 }
 
 // onlinePasses is the number of passes over the rows that an online algorithm makes of the given

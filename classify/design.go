@@ -12,8 +12,10 @@ import (
 
 // design is the rows of data in memory on a common scale, for batch problems that are solved often:
 // the columns that occur, each as (x - centre)·inverse, in rows of float32 if at least a quarter of
-// the values are not 0, else without the zeros and with the centres apart. It is not changed, so it
-// is safe for concurrent use.
+// the values are not 0, else without the zeros and with the centres apart. The columns of products
+// come last. They are not kept: a [rowReader] makes them from their factors when it visits a row,
+// which takes less time than to read them from memory. A design is not changed, so it is safe for
+// concurrent use.
 type design struct {
 	rows, columns int
 	outputs       int       // scores of a row: 1 for Binary data, else one for each label
@@ -23,14 +25,27 @@ type design struct {
 	truth         []int32   // the label of each row
 	weight        []float64 // of each row
 
-	dense []float32 // rows of all columns; nil if the zeros are left out
+	kept  int       // columns before the products
+	dense []float32 // rows of the columns kept; nil if the zeros are left out
 	start []int     // of the rows in place and value
 	place []uint32
 	value []float32
+
+	factors        int       // of the products of a row
+	factor         []float32 // those of all rows
+	productInverse []float32 // inverse of the products
+	productShift   []float32 // shift of the products
 }
 
-// mostDesignNumbers bounds the numbers of a design: 64 MiB.
-const mostDesignNumbers = 16 << 20
+const (
+	// mostDesignNumbers bounds the numbers of a design: 64 MiB.
+	mostDesignNumbers = 16 << 20
+	// mostFactor bounds factors, so that no product of rows unlike those to train on is infinite.
+	mostFactor = 1e9
+	// minProductSpread is the standard deviation relative to the mean under which a product counts
+	// as constant: a smaller one is near the rounding of its factors.
+	minProductSpread = 1e-4
+)
 
 // labelIndex is the label of a row of the given class: with Binary data 0 for a positive one.
 func (d Data) labelIndex(class uint16) int {
@@ -63,9 +78,10 @@ func (t *Transform) reading(f visitor) visitor {
 	}
 }
 
-// newMappedMoments computes them in one pass.
+// newMappedMoments computes them in one pass, without the products of the transform.
 func newMappedMoments(ctx context.Context, d Data, t *Transform) (*mappedMoments, error) {
 	m := new(mappedMoments)
+	t = t.withoutProducts()
 	err := d.read(ctx, t.reading(func(index []uint32, value []float32, _ uint16, weight float64) error {
 		m.observe(index, value, weight)
 		if missing := len(m.f) - len(m.largest); missing > 0 {
@@ -109,127 +125,256 @@ func (m *mappedMoments) share() float64 {
 	return sum / max(1, columns)
 }
 
-// newDesign reads data after a transform, each feature on its scale. One pass.
+// newDesign reads data after a transform, each feature on its scale and the products on the standard
+// one. One pass.
 func newDesign(ctx context.Context, d Data, t *Transform, m *mappedMoments, s *Scaling) (*design, error) {
 	x := &design{outputs: d.Task.outputs(len(d.Labels))}
-	placeOf := make([]uint32, len(s.Inverse))
-	for i := range placeOf {
-		placeOf[i] = math.MaxUint32
-		if i < len(m.f) && m.f[i].weight > 0 {
-			placeOf[i] = uint32(len(x.column))
+	for i := range m.f {
+		if m.f[i].weight > 0 {
 			x.column = append(x.column, uint32(i))
 			x.inverse = append(x.inverse, s.Inverse[i])
 			x.shift = append(x.shift, float64(s.Center[i]*s.Inverse[i]))
 		}
 	}
+	x.kept = len(x.column)
+	if t != nil {
+		x.factors = len(t.Products)
+	}
+	if err := x.fill(ctx, d, t, m.share() >= leastDense); err != nil {
+		return nil, err
+	}
+	x.scaleProducts(t)
 	x.columns = len(x.column)
-	return x, x.fill(ctx, d, t, m.share() >= 0.25, placeOf)
+	return x, nil
 }
 
+// leastDense is the share of values that are not 0 from which rows have all columns.
+const leastDense = 0.25
+
 // like returns the rows of other data in the columns of x, without features that x lacks.
-func (x *design) like(ctx context.Context, d Data, t *Transform, dim int) (*design, error) {
+func (x *design) like(ctx context.Context, d Data, t *Transform) (*design, error) {
 	out := &design{
 		outputs: x.outputs, columns: x.columns, column: x.column, inverse: x.inverse, shift: x.shift,
+		kept: x.kept, factors: x.factors, productInverse: x.productInverse, productShift: x.productShift,
 	}
-	placeOf := make([]uint32, dim)
-	for i := range placeOf {
-		placeOf[i] = math.MaxUint32
-	}
-	for k, i := range x.column {
-		placeOf[i] = uint32(k)
-	}
-	return out, out.fill(ctx, d, t, x.dense != nil, placeOf)
+	return out, out.fill(ctx, d, t, x.dense != nil)
 }
 
 // fill reads the rows, with all columns or without the zeros.
-func (x *design) fill(ctx context.Context, d Data, t *Transform, dense bool, placeOf []uint32) error {
+func (x *design) fill(ctx context.Context, d Data, t *Transform, dense bool) error {
 	info := d.Set.Info()
 	if dense {
-		x.dense = make([]float32, 0, info.Rows*int64(x.columns))
+		x.dense = make([]float32, 0, info.Rows*int64(x.kept))
 	}
 	x.start = append(make([]int, 0, info.Rows+1), 0)
-	zero := make([]float32, x.columns)
-	for k, s := range x.shift {
+	x.factor = make([]float32, 0, info.Rows*int64(x.factors))
+	zero := make([]float32, x.kept)
+	for k, s := range x.shift[:x.kept] {
 		zero[k] = float32(-s)
 	}
-	return d.read(ctx, t.reading(func(index []uint32, value []float32, class uint16, weight float64) error {
+	placeOf := make([]uint32, info.Dim)
+	for i := range placeOf {
+		placeOf[i] = math.MaxUint32
+	}
+	for k, i := range x.column[:x.kept] {
+		placeOf[i] = uint32(k)
+	}
+	factors := make([]float64, x.factors)
+	visit := func(index []uint32, value []float32, class uint16, weight float64) error {
 		x.rows++
 		x.truth, x.weight = append(x.truth, int32(d.labelIndex(class))), append(x.weight, weight)
+		if x.factors > 0 {
+			t.factors(factors, index, value)
+			for _, f := range factors {
+				x.factor = append(x.factor, float32(max(-mostFactor, min(f, mostFactor))))
+			}
+		}
 		if dense {
 			from := len(x.dense)
 			x.dense = append(x.dense, zero...)
 			row := x.dense[from:]
 			for j, i := range index {
-				if k := placeOf[i]; int(k) < x.columns {
+				if k := placeOf[i]; int(k) < x.kept {
 					row[k] = float32(float64(float64(value[j])*x.inverse[k]) - x.shift[k])
 				}
 			}
 			return nil
 		}
 		for j, i := range index {
-			if k := placeOf[i]; int(k) < x.columns {
+			if k := placeOf[i]; int(k) < x.kept {
 				x.place = append(x.place, k)
 				x.value = append(x.value, float32(float64(value[j])*x.inverse[k]))
 			}
 		}
 		x.start = append(x.start, len(x.place))
 		return nil
-	}))
+	}
+	return d.read(ctx, t.withoutProducts().reading(visit))
 }
 
-// denseRow is row i of all columns.
-func (x *design) denseRow(i int) []float32 { return x.dense[i*x.columns : (i+1)*x.columns] }
+// scaleProducts appends the columns of products, each standardised. Two passes over the factors.
+func (x *design) scaleProducts(t *Transform) {
+	if x.factors == 0 {
+		return
+	}
+	n := x.factors * (x.factors + 1) / 2
+	x.productInverse, x.productShift = slices.Repeat([]float32{1}, n), make([]float32, n)
+	mean, variance := make([]float64, n), make([]float64, n)
+	row := make([]float32, n)
+	total := 0.0
+	for i, w := range x.weight {
+		total += w
+		dense.Products(row, x.rowFactors(i), x.productInverse, x.productShift)
+		dense.AddScaled(mean, w, row)
+	}
+	for k := range mean {
+		mean[k] /= total
+		x.productShift[k] = float32(mean[k])
+	}
+	for i, w := range x.weight {
+		dense.Products(row, x.rowFactors(i), x.productInverse, x.productShift)
+		dense.AddSquares(variance, w, row)
+	}
+	for k, v := range variance {
+		sd := math.Sqrt(v / total)
+		inverse := float32(0)
+		if sd > minProductSpread*math.Abs(mean[k]) {
+			inverse = float32(1 / sd)
+		}
+		x.productInverse[k], x.productShift[k] = inverse, float32(float64(inverse)*mean[k])
+		x.column = append(x.column, uint32(t.Dim+k))
+		x.inverse = append(x.inverse, float64(inverse))
+		x.shift = append(x.shift, float64(x.productShift[k]))
+	}
+}
+
+// denseRow is row i of the columns kept.
+func (x *design) denseRow(i int) []float32 { return x.dense[i*x.kept : (i+1)*x.kept] }
+
+// sparseRow is row i of the columns kept without its zeros.
+func (x *design) sparseRow(i int) (place []uint32, value []float32) {
+	from, to := x.start[i], x.start[i+1]
+	return x.place[from:to], x.value[from:to]
+}
+
+// rowFactors are the factors of the products of row i.
+func (x *design) rowFactors(i int) []float32 { return x.factor[i*x.factors : (i+1)*x.factors] }
+
+// rowReader visits the rows of a design for one goroutine.
+type rowReader struct {
+	*design
+	product []float32 // those of row at
+	at      int
+	full    []float32
+}
+
+// reader returns one.
+func (x *design) reader() *rowReader {
+	return &rowReader{design: x, product: make([]float32, x.columns-x.kept), at: -1}
+}
+
+// products are those of row i, until the next call.
+func (x *rowReader) products(i int) []float32 {
+	if x.at != i {
+		dense.Products(x.product, x.rowFactors(i), x.productInverse, x.productShift)
+		x.at = i
+	}
+	return x.product
+}
 
 // scores writes ⟨w_c, x̂⟩ + b_c of row i to z, given the weights of the outputs of every column one
 // after the other, and the values that bias returns.
-func (x *design) scores(z []float64, w, bias []float64, i int) {
+func (x *rowReader) scores(z, w, bias []float64, i int) {
 	n := len(z)
-	if x.dense != nil {
-		if n == 1 {
-			z[0] = bias[0] + dense.Dot(w, x.denseRow(i))
-		} else {
-			copy(z, bias)
-			dense.AddScores(z, w, x.denseRow(i))
-		}
-		return
-	}
-	place, value := x.place[x.start[i]:x.start[i+1]], x.value[x.start[i]:x.start[i+1]]
-	if n == 1 {
+	copy(z, bias)
+	switch {
+	case x.dense != nil && n == 1:
+		z[0] += dense.Dot(w, x.denseRow(i))
+	case x.dense != nil:
+		dense.AddScores(z, w, x.denseRow(i))
+	case n == 1:
 		sum := 0.0
+		place, value := x.sparseRow(i)
 		for j, k := range place {
 			sum += float64(w[k] * float64(value[j]))
 		}
-		z[0] = bias[0] + sum
+		z[0] += sum
+	default:
+		place, value := x.sparseRow(i)
+		for j, k := range place {
+			u, wk := float64(value[j]), w[int(k)*n:int(k)*n+n]
+			for c := range z {
+				z[c] += float64(wk[c] * u)
+			}
+		}
+	}
+	if x.factors == 0 {
 		return
 	}
-	copy(z, bias)
-	for j, k := range place {
-		u, wk := float64(value[j]), w[int(k)*n:int(k)*n+n]
-		for c := range z {
-			z[c] += float64(wk[c] * u)
-		}
+	if w = w[x.kept*n:]; n == 1 {
+		z[0] += dense.Dot(w, x.products(i))
+	} else {
+		dense.AddScores(z, w, x.products(i))
 	}
 }
 
 // addTo adds g_c·x̂ of row i to the gradients of the outputs.
-func (x *design) addTo(grad, g []float64, i int) {
+func (x *rowReader) addTo(grad, g []float64, i int) {
 	n := len(g)
-	if x.dense != nil {
-		if n == 1 {
-			dense.AddScaled(grad, g[0], x.denseRow(i))
-		} else {
-			dense.AddOuter(grad, g, x.denseRow(i))
+	switch {
+	case x.dense != nil && n == 1:
+		dense.AddScaled(grad, g[0], x.denseRow(i))
+	case x.dense != nil:
+		dense.AddOuter(grad, g, x.denseRow(i))
+	default:
+		place, value := x.sparseRow(i)
+		for j, k := range place {
+			u, to := float64(value[j]), grad[int(k)*n:int(k)*n+n]
+			for c := range g {
+				to[c] += float64(g[c] * u)
+			}
 		}
+	}
+	if x.factors == 0 {
 		return
 	}
-	for at := x.start[i]; at < x.start[i+1]; at++ {
-		k := int(x.place[at])
-		u, to := float64(x.value[at]), grad[k*n:k*n+n]
-		for c := range g {
-			to[c] += float64(g[c] * u)
-		}
+	if grad = grad[x.kept*n:]; n == 1 {
+		dense.AddScaled(grad, g[0], x.products(i))
+	} else {
+		dense.AddOuter(grad, g, x.products(i))
 	}
 }
+
+// numbers are the numbers of row i: all columns, or those kept without the zeros if there are no
+// products. They are valid until the next call.
+func (x *rowReader) numbers(i int) []float32 {
+	if x.factors == 0 {
+		if x.dense != nil {
+			return x.denseRow(i)
+		}
+		_, value := x.sparseRow(i)
+		return value
+	}
+	if x.full == nil {
+		x.full = make([]float32, x.columns)
+	}
+	if x.dense != nil {
+		copy(x.full, x.denseRow(i))
+	} else {
+		for k, s := range x.shift[:x.kept] {
+			x.full[k] = float32(-s)
+		}
+		place, value := x.sparseRow(i)
+		for j, k := range place {
+			x.full[k] += value[j]
+		}
+	}
+	copy(x.full[x.kept:], x.products(i))
+	return x.full
+}
+
+// withZeros reports whether a [rowReader] has the zeros of rows among their numbers.
+func (x *design) withZeros() bool { return x.dense != nil || x.factors > 0 }
 
 // biases are the constants of the outputs for solutions w with intercepts at the end: with centres
 // that are kept apart these are taken off.
@@ -238,7 +383,7 @@ func (x *design) biases(w []float64, outputs int) []float64 {
 	if x.dense != nil {
 		return bias
 	}
-	for k, s := range x.shift {
+	for k, s := range x.shift[:x.kept] {
 		if s != 0 {
 			for c := range bias {
 				bias[c] -= float64(w[k*outputs+c] * s)
@@ -259,7 +404,7 @@ func (x *design) biases(w []float64, outputs int) []float64 {
 func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 	outputs := x.outputs
 	z, sums := make([]float64, outputs), make([]float64, outputs)
-	h := newPreconditioner(x, lambda, passes)
+	h, rows := newPreconditioner(x, lambda, passes), x.reader()
 	return &batch{preconditioner: h, pass: func(w, grad []float64) (float64, error) {
 		bias := x.biases(w, outputs)
 		clear(sums)
@@ -273,7 +418,7 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 				continue
 			}
 			total += k
-			x.scores(z, w, bias, i)
+			rows.scores(z, w, bias, i)
 			if outputs == 1 {
 				loss.Add(twoLoss(z, y, k))
 			} else {
@@ -283,13 +428,13 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 				sums[c] += g
 			}
 			h.observe(i, z, k)
-			x.addTo(grad, z, i)
+			rows.addTo(grad, z, i)
 		}
 		value := loss.Value() / total
 		last := x.columns * outputs
 		for j := range last {
 			c, k := j%outputs, j/outputs
-			if x.dense == nil {
+			if x.dense == nil && k < x.kept {
 				grad[j] -= float64(sums[c] * x.shift[k])
 			}
 			grad[j] = grad[j]/total + float64(lambda*w[j])

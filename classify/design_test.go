@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret/dataset"
@@ -43,27 +44,49 @@ func sparseRows(t *testing.T, n, dim int, task Task, classes ...string) Data {
 }
 
 // A design's problem has the value and the gradient of the problem that reads the rows from the
-// set, for rows of all columns and for rows without their zeros.
+// set, for rows of all columns, for rows without their zeros, and with products.
 func TestDesignProblem(t *testing.T) {
 	for name, d := range map[string]Data{
-		"dense two":    rings(t, 300, 2),
-		"dense three":  rings(t, 300, 3),
-		"sparse two":   sparseRows(t, 300, 20, Binary, "0", "1"),
-		"sparse three": sparseRows(t, 300, 20, Multiclass, "0", "1", "2"),
-		"two classes":  sparseRows(t, 300, 20, Multiclass, "0", "1"),
+		"dense two":             rings(t, 300, 2),
+		"dense three":           rings(t, 300, 3),
+		"sparse two":            sparseRows(t, 300, 20, Binary, "0", "1"),
+		"sparse three":          sparseRows(t, 300, 20, Multiclass, "0", "1", "2"),
+		"two classes":           sparseRows(t, 300, 20, Multiclass, "0", "1"),
+		"products, dense two":   rings(t, 300, 2),
+		"products, dense three": rings(t, 300, 3),
+		"products, sparse two":  sparseRows(t, 300, 20, Binary, "0", "1"),
+		"log, products":         sparseRows(t, 300, 20, Multiclass, "0", "1", "2"),
 	} {
-		ctx := context.Background()
-		m, err := newMappedMoments(ctx, d, nil)
+		ctx, columns := context.Background(), ""
+		if strings.HasPrefix(name, "log") {
+			columns = "log"
+		}
+		transform, err := newTransform(ctx, d, features{
+			products: strings.Contains(name, "products"), columns: columns,
+		}, 24)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sparse := d.Set.Info().Dim == 20
+		own := d
+		m, err := newMappedMoments(ctx, own, transform)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err = d.transformed(transform); err != nil {
+			t.Fatal(err)
+		}
+		mapped, err := newMappedMoments(ctx, d, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		dim := d.Set.Info().Dim
-		s := m.scaled(scaleStandard, dim)
-		x, err := newDesign(ctx, d, nil, m, s)
+		s := mapped.scaled(scaleStandard, dim)
+		x, err := newDesign(ctx, own, transform, m, m.scaled(scaleStandard, dim))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if dense := x.dense != nil; dense != (dim == 3) {
+		if dense := x.dense != nil; dense == sparse {
 			t.Errorf("%s: dense is %v", name, dense)
 		}
 		const lambda = 0.01
@@ -97,10 +120,10 @@ func TestDesignProblem(t *testing.T) {
 				}
 			}
 		}
-		models, z := x.models(small, dim), make([]float64, x.outputs)
+		models, z, rows := x.models(small, dim), make([]float64, x.outputs), x.reader()
 		row, bias := 0, x.biases(small, x.outputs)
 		err = d.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
-			x.scores(z, small, bias, row)
+			rows.scores(z, small, bias, row)
 			row++
 			for c := range z {
 				if got := models[c].Score(index, value); math.Abs(got-z[c]) > 1e-4 {
@@ -127,7 +150,7 @@ func TestDesignLike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := x.like(ctx, other, nil, 30)
+	y, err := x.like(ctx, other, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

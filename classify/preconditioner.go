@@ -3,6 +3,7 @@ package classify
 import (
 	"math"
 
+	"github.com/noregret/noregret/internal/dense"
 	"github.com/noregret/noregret/internal/vec"
 )
 
@@ -21,7 +22,7 @@ import (
 // then the diagonal is of all rows. The Hessian is computed anew when the passes since have cost as
 // much.
 type preconditioner struct {
-	x      *design
+	x      *rowReader
 	lambda float64
 	rows   int // that are in the Hessian, at most
 
@@ -66,14 +67,18 @@ func newPreconditioner(x *design, lambda float64, passes int) *preconditioner {
 		return nil
 	}
 	n, numbers, product := float64(x.columns+1), float64(x.columns), denseProduct
+	kept := float64(x.kept)
 	if x.dense == nil {
-		numbers, product = float64(len(x.value))/float64(x.rows), sparseProduct
+		kept = float64(len(x.value)) / float64(x.rows)
+	}
+	if !x.withZeros() {
+		numbers, product = kept, sparseProduct
 	}
 	p := prices{outputs: float64(x.outputs)}
-	pass := float64(float64(x.rows) * p.visit(float64(x.columns), numbers))
+	pass := float64(float64(x.rows) * p.visit(float64(x.kept), kept, float64(x.columns-x.kept)))
 	row := float64(product*numbers*numbers/2) + float64(product*numbers)
 	factor := float64(factorProduct * n * n * n / 6)
-	h := &preconditioner{x: x, lambda: lambda, rows: x.rows, productCost: solveProduct * n * n * p.outputs / pass}
+	h := &preconditioner{x: x.reader(), lambda: lambda, rows: x.rows, productCost: solveProduct * n * n * p.outputs / pass}
 	h.cost = (float64(float64(x.rows)*row) + factor) / pass
 	most := min(mostHessianPasses, float64(passes)/hessianShare)
 	if h.cost > most {
@@ -84,7 +89,7 @@ func newPreconditioner(x *design, lambda float64, passes int) *preconditioner {
 		}
 		h.norms = make([]float64, x.rows)
 		for i := range h.norms {
-			for _, v := range x.numbers(i) {
+			for _, v := range h.x.numbers(i) {
 				h.norms[i] += float64(float64(v) * float64(v))
 			}
 		}
@@ -92,14 +97,6 @@ func newPreconditioner(x *design, lambda float64, passes int) *preconditioner {
 	h.curvature, h.share = make([]float64, x.rows), make([]float64, x.outputs)
 	h.factor, h.inverse = make([]float64, (x.columns+1)*(x.columns+2)/2), make([]float64, x.outputs)
 	return h
-}
-
-// numbers are the numbers of a row that are kept.
-func (x *design) numbers(i int) []float32 {
-	if x.dense != nil {
-		return x.denseRow(i)
-	}
-	return x.value[x.start[i]:x.start[i+1]]
 }
 
 // begin begins a pass.
@@ -232,7 +229,7 @@ func (h *preconditioner) compute() {
 		}
 		return
 	}
-	if h.x.dense != nil {
+	if h.x.withZeros() {
 		h.addDense(total)
 	} else {
 		h.addSparse(total)
@@ -330,7 +327,7 @@ func (h *preconditioner) addSparse(total float64) {
 	sums, weights := make([]float64, n), 0.0 // of the columns before they are centred
 	h.eachRow(total, func(i int, weight float64) {
 		weights += weight
-		place, value := x.place[x.start[i]:x.start[i+1]], x.numbers(i)
+		place, value := x.sparseRow(i)
 		for j, k := range place {
 			v := float64(weight * float64(value[j]))
 			sums[k] += v
@@ -364,20 +361,18 @@ func (h *preconditioner) mixDiagonal(total float64) {
 		if w == 0 {
 			continue
 		}
-		value := x.numbers(i)
-		if x.dense != nil {
-			for k, v := range value {
-				diagonal[k] += float64(w * float64(v) * float64(v))
-			}
+		if x.withZeros() {
+			dense.AddSquares(diagonal, w, x.numbers(i))
 			continue
 		}
-		for j, k := range x.place[x.start[i]:x.start[i+1]] {
+		place, value := x.sparseRow(i)
+		for j, k := range place {
 			v := float64(w * float64(value[j]))
 			sums[k] += v
 			diagonal[k] += float64(v * float64(value[j]))
 		}
 	}
-	if x.dense == nil {
+	if !x.withZeros() {
 		for k, s := range x.shift {
 			diagonal[k] += float64(s * (float64(total*s) - 2*sums[k]))
 		}

@@ -100,22 +100,39 @@ func (t *Transform) Apply(index []uint32, value []float32, toIndex []uint32, toV
 	return t.appendProducts(from, toIndex, toValue)
 }
 
+// factors writes the factors of the products of a row, given its features after the change of
+// columns.
+func (t *Transform) factors(to []float64, index []uint32, value []float32) {
+	at := 0
+	for k := range t.Products {
+		p := &t.Products[k]
+		for at < len(index) && index[at] < p.Index {
+			at++
+		}
+		x := 0.0
+		if at < len(index) && index[at] == p.Index {
+			x = float64(value[at])
+		}
+		to[k] = float64((x - p.Center) * p.Inverse)
+	}
+}
+
+// withoutProducts is the change of columns alone, nil if there is none.
+func (t *Transform) withoutProducts() *Transform {
+	if t == nil || len(t.Products) == 0 {
+		return t
+	}
+	if len(t.Columns) == 0 {
+		return nil
+	}
+	return &Transform{Dim: t.Dim, Columns: t.Columns, Products: []ProductColumn{}}
+}
+
 // appendProducts appends the products of the factors among the features after place from.
 func (t *Transform) appendProducts(from int, toIndex []uint32, toValue []float32) ([]uint32, []float32) {
 	var few [mostProducts]float64
 	factors := few[:len(t.Products)]
-	at := from
-	for k := range t.Products {
-		p := &t.Products[k]
-		for at < len(toIndex) && toIndex[at] < p.Index {
-			at++
-		}
-		x := 0.0
-		if at < len(toIndex) && toIndex[at] == p.Index {
-			x = float64(toValue[at])
-		}
-		factors[k] = float64((x - p.Center) * p.Inverse)
-	}
+	t.factors(factors, toIndex[from:], toValue[from:])
 	next := uint32(t.Dim)
 	for k, a := range factors {
 		for _, b := range factors[k:] {
