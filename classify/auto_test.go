@@ -418,6 +418,27 @@ func TestPriceOfOutputs(t *testing.T) {
 	}
 }
 
+// Products are made of the factors that are kept: they cost work in each pass and no memory.
+func TestPriceOfProducts(t *testing.T) {
+	f := features{products: true}
+	for name, c := range map[string]struct {
+		p              prices
+		numbers, visit float64
+	}{
+		"dense":         {prices{columns: 40, nonZeros: 40, outputs: 1, products: 24}, 64, 65 + 0.75*40 + 1.25*300},
+		"few columns":   {prices{columns: 10, nonZeros: 9, outputs: 1, products: 24}, 20, 65 + 0.75*10 + 1.25*55},
+		"sparse":        {prices{columns: 800, nonZeros: 150, outputs: 1, products: 24}, 324, 60 + 8*150 + 1.25*300},
+		"three outputs": {prices{columns: 10, nonZeros: 9, outputs: 3, products: 4}, 14, 85 + 2.25*10 + 2.75*10},
+	} {
+		if got := c.p.numbers(f); got != c.numbers {
+			t.Errorf("%s: %v numbers of a row, want %v", name, got, c.numbers)
+		}
+		if got := c.p.visit(c.p.width(f)); math.Abs(got-c.visit) > 1e-9 {
+			t.Errorf("%s: a visit costs %v ns, want %v", name, got, c.visit)
+		}
+	}
+}
+
 // The figures of a named algorithm do not change its model and hold on new rows; data that have
 // none say so.
 func TestCrossFigures(t *testing.T) {

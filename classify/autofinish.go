@@ -172,10 +172,17 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (result 
 		return nil, 0, err
 	}
 	from := a.warm.from(x, t)
+	var hessian *hessianFactor
 	if from == nil {
 		iterations = max(iterations, leastChosenIterations)
+	} else {
+		hessian = a.warm.hessian
 	}
-	solved, err := a.solve(x, r, iterations, from, true, lastPrecision)
+	precision := lastPrecision
+	if a.work+a.lastPrice(r, iterations) > a.budget {
+		precision = searchPrecision
+	}
+	solved, err := a.solve(x, r, iterations, from, hessian, true, precision)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -8,10 +8,11 @@ import "slices"
 const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 12
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
-// features, and the transforms that make these.
+// features, the transforms that make these, and the last Hessian.
 type warmStart struct {
 	models     [][]Linear
 	transforms []*Transform
+	hessian    *hessianFactor
 }
 
 // halves trains the chosen recipe on each half of all rows and decides the other half, unless the
@@ -43,6 +44,9 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		return nil, err
 	}
 	whole.last = true
+	if dear {
+		whole.precision = dearPrecision
+	}
 	if !isBatch(r.algorithm) {
 		_, err = a.compare([]recipe{r}, whole)
 		return whole, err
@@ -63,6 +67,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		}
 		warm.models = append(warm.models, s.train.models(solved.w, m.dim()))
 		warm.transforms = append(warm.transforms, m.transform)
+		warm.hessian = solved.hessian
 	}
 	a.work += a.cost([]recipe{r}, by, 0, int(n)) + out.work
 	a.decide(out, r, whole)

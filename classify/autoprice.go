@@ -30,7 +30,7 @@ const (
 	sparseBase, sparseNumber        = 60, 6.5
 	sparseOutput                    = 1.5
 	outputBase                      = 10
-	productNumber                   = 0.4     // to make a product of a row
+	productNumber                   = 0.5   // to make a product of a row
 	loadNumber, loadProduct         = 12, 2 // to map and to store a number; to scale a product
 )
 

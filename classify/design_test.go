@@ -165,6 +165,59 @@ func TestDesignLike(t *testing.T) {
 	}
 }
 
+// Products that are constant for the rows to train on have no weight, and no row has an infinite one.
+func TestDesignProducts(t *testing.T) {
+	ctx := context.Background()
+	of := func(extra ...float32) Data {
+		b, err := dataset.NewBuilder(2, "0", "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := random.New(3, "signs")
+		for i := range 400 {
+			err := b.Add([]uint32{0, 1}, []float32{float32(1 - 2*(i%2)), float32(rng.NormFloat64())}, rng.IntN(2), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if extra != nil {
+			if err := b.Add([]uint32{0, 1}, extra, 0, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set, err := b.Set()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := NewData(set, Binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := of()
+	transform, err := newTransform(ctx, d, features{products: true}, 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := transformedDesign(t, d, transform)
+	if x.columns != 5 || x.kept != 2 || x.inverse[2] != 0 || !(x.inverse[3] > 0 && x.inverse[4] > 0) {
+		t.Fatalf("columns %v with scales %v, want 5 of which the third, a sign squared, has none", x.column, x.inverse)
+	}
+	if w := x.models([]float64{1, 1, 1, 1, 1, 0}, transform.Features())[0].Weights; w[2] != 0 || w[3] == 0 {
+		t.Errorf("weights %v, want none of the sign squared", w)
+	}
+	far, err := x.like(ctx, of(math.MaxFloat32, -math.MaxFloat32), transform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := []float64{0}
+	far.reader().scores(z, []float64{1e-30, 1e-30, 1, 1, 1, 0}, []float64{0}, far.rows-1)
+	if z[0]-z[0] != 0 || z[0] == 0 {
+		t.Errorf("a row of the largest values has the score %v, want a finite one", z[0])
+	}
+}
+
 // One pass of a batch problem over rows of all columns: the value and the gradient at a point. With
 // GOEXPERIMENT=simd it runs the other form of internal/dense.
 func BenchmarkDesignPass(b *testing.B) {
@@ -177,7 +230,7 @@ func BenchmarkDesignPass(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("columns=%d/outputs=%d", shape.columns, shape.outputs), func(b *testing.B) {
 			x := &design{
-				rows: shape.rows, columns: shape.columns, outputs: shape.outputs,
+				rows: shape.rows, columns: shape.columns, kept: shape.columns, outputs: shape.outputs,
 				dense: make([]float32, shape.rows*shape.columns),
 			}
 			rng := random.New(4, "pass")

@@ -167,6 +167,7 @@ type lbfgsResult struct {
 	work       float64 // passes, and what a preconditioner cost in passes
 	gradient   float64 // its largest absolute coordinate
 	converged  bool
+	hessian    *hessianFactor // nil without a preconditioner
 }
 
 // solve minimises from start by [optimize.LBFGS] until the largest gradient coordinate is at most
@@ -203,6 +204,6 @@ func (p *batch) solve(start []float64, maxIterations int, precision float64) (lb
 	g := vec.MaxAbs(p.grad)
 	return lbfgsResult{
 		w: res.X, iterations: res.MajorIterations, passes: p.passes, work: p.work(), gradient: g,
-		converged: g <= tolerance,
+		converged: g <= tolerance, hessian: p.preconditioner.last(),
 	}, nil
 }

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"math"
+	"slices"
 
 	"github.com/noregret/noregret/internal/dense"
 	"github.com/noregret/noregret/internal/vec"
@@ -31,15 +32,40 @@ type preconditioner struct {
 	share     []float64
 	weight    float64
 
-	norms   []float64 // ‖x̂_i‖² of each row if not all rows are taken
-	factor  []float64 // the lower triangle of the Cholesky factor, row after row
-	inverse []float64 // W/Σ_i h_ic of each output
-	common  []float64 // of the outputs, for each column
+	norms  []float64 // ‖x̂_i‖² of each row if not all rows are taken
+	common []float64 // of the outputs, for each column
+	hessianFactor
 
 	// In passes: what a Hessian costs and a product with its inverse, and all costs so far.
 	cost, productCost, work float64
 	computed                bool
 	passes                  int // since it was
+}
+
+// hessianFactor is a Hessian of a problem, which also serves one of other rows of the same data.
+type hessianFactor struct {
+	column  []uint32  // the features of its columns
+	factor  []float64 // the lower triangle of the Cholesky factor, row after row
+	inverse []float64 // W/Σ_i h_ic of each output
+}
+
+// startFrom takes over the Hessian of another problem until one is computed, if that is of the same
+// columns and outputs.
+func (h *preconditioner) startFrom(other *hessianFactor) {
+	if h == nil || other == nil || !slices.Equal(h.column, other.column) || len(h.inverse) != len(other.inverse) {
+		return
+	}
+	copy(h.factor, other.factor)
+	copy(h.inverse, other.inverse)
+	h.computed, h.passes = true, -int(h.cost) // it is of an optimum nearby: it serves twice as long
+}
+
+// last is the Hessian last computed or taken over, nil without one.
+func (h *preconditioner) last() *hessianFactor {
+	if h == nil || !h.computed {
+		return nil
+	}
+	return &h.hessianFactor
 }
 
 const (
@@ -78,7 +104,9 @@ func newPreconditioner(x *design, lambda float64, passes int) *preconditioner {
 	pass := float64(float64(x.rows) * p.visit(float64(x.kept), kept, float64(x.columns-x.kept)))
 	row := float64(product*numbers*numbers/2) + float64(product*numbers)
 	factor := float64(factorProduct * n * n * n / 6)
-	h := &preconditioner{x: x.reader(), lambda: lambda, rows: x.rows, productCost: solveProduct * n * n * p.outputs / pass}
+	h := &preconditioner{
+		x: x.reader(), lambda: lambda, rows: x.rows, productCost: solveProduct * n * n * p.outputs / pass,
+	}
 	h.cost = (float64(float64(x.rows)*row) + factor) / pass
 	most := min(mostHessianPasses, float64(passes)/hessianShare)
 	if h.cost > most {
@@ -95,7 +123,10 @@ func newPreconditioner(x *design, lambda float64, passes int) *preconditioner {
 		}
 	}
 	h.curvature, h.share = make([]float64, x.rows), make([]float64, x.outputs)
-	h.factor, h.inverse = make([]float64, (x.columns+1)*(x.columns+2)/2), make([]float64, x.outputs)
+	h.hessianFactor = hessianFactor{
+		column: x.column, inverse: make([]float64, x.outputs),
+		factor: make([]float64, (x.columns+1)*(x.columns+2)/2),
+	}
 	return h
 }
 

@@ -3,6 +3,7 @@ package classify
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/dataset"
@@ -60,11 +61,22 @@ func dependentRows(t *testing.T, rows, columns, labels int, share float64) Data 
 // designOf is the design of data as they are.
 func designOf(t *testing.T, d Data, scale string) *design {
 	t.Helper()
-	m, err := newMappedMoments(context.Background(), d, nil)
+	return scaledDesign(t, d, nil, scale)
+}
+
+// transformedDesign is the design of data after a transform, on the standard scale.
+func transformedDesign(t *testing.T, d Data, transform *Transform) *design {
+	t.Helper()
+	return scaledDesign(t, d, transform, scaleStandard)
+}
+
+func scaledDesign(t *testing.T, d Data, transform *Transform, scale string) *design {
+	t.Helper()
+	m, err := newMappedMoments(context.Background(), d, transform)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := newDesign(context.Background(), d, nil, m, m.scaled(scale, d.Set.Info().Dim))
+	x, err := newDesign(context.Background(), d, transform, m, m.scaled(scale, d.Set.Info().Dim))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,5 +248,71 @@ func TestPreconditionerWithoutCurvature(t *testing.T) {
 	p.preconditioner.apply(v)
 	if v[0] != 1 || v[1] != -2 || v[2] != 3 || v[3] != 4 {
 		t.Errorf("the vector has become %v", v)
+	}
+}
+
+// Near the optimum the Hessian of other rows serves: with it there is less work. One of other
+// columns is not taken.
+func TestPreconditionerStartsFromAnother(t *testing.T) {
+	d := dependentRows(t, 4000, 20, 2, 1)
+	halves, err := d.Set.Folds(1, "halves", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 200
+	solve := func(half int, start []float64, hessian *hessianFactor) lbfgsResult {
+		x := designOf(t, d.withSet(halves[half].Rest), scaleStandard)
+		p := x.problem([]float64{2, 1}, 1e-3, most)
+		p.preconditioner.startFrom(hessian)
+		r, err := p.solve(start, most, 1e-5)
+		if err != nil || !r.converged || r.hessian == nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r
+	}
+	first := solve(0, make([]float64, 21), nil)
+	own, taken := solve(1, first.w, nil), solve(1, first.w, first.hessian)
+	if !(taken.work < own.work) {
+		t.Errorf("the work is %v with the Hessian of the other half, %v without", taken.work, own.work)
+	}
+	for i, v := range taken.w {
+		if math.Abs(v-own.w[i]) > 1e-3 {
+			t.Errorf("coordinate %d is %v, without the other's Hessian %v", i, v, own.w[i])
+		}
+	}
+	other := *first.hessian
+	other.column = slices.Clone(other.column)
+	other.column[3]++
+	if r := solve(1, first.w, &other); r.work != own.work {
+		t.Errorf("a Hessian of other columns changes the work from %v to %v", own.work, r.work)
+	}
+}
+
+// The Hessian has the products, also of rows that are kept without their zeros.
+func TestPreconditionerWithProducts(t *testing.T) {
+	for name, share := range map[string]float64{"dense": 1, "sparse": 0.1} {
+		d := dependentRows(t, 900, 8, 2, share)
+		transform, err := newTransform(context.Background(), d, features{products: true}, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := transformedDesign(t, d, transform)
+		if len(transform.Products) != 5 || (x.dense == nil) != (share < leastDense) {
+			t.Fatalf("%s: %d factors of rows with zeros: %v", name, len(transform.Products), x.dense == nil)
+		}
+		p := x.problem([]float64{3, 1}, 0.01, 1000)
+		rng := random.New(1, "vectors")
+		w, v := make([]float64, x.columns+1), make([]float64, x.columns+1)
+		for i := range w {
+			w[i], v[i] = 0.1*rng.NormFloat64(), rng.NormFloat64()
+		}
+		product := hessianTimes(p, w, v)
+		p.pass(w, make([]float64, len(w)))
+		p.preconditioner.apply(product)
+		for i := range v {
+			if math.Abs(product[i]-v[i]) > 1e-3 {
+				t.Errorf("%s: coordinate %d of the vector is %v, want %v", name, i, product[i], v[i])
+			}
+		}
 	}
 }
