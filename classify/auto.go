@@ -223,7 +223,7 @@ func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	}
 	learners := append(a.learnerRecipes(all, best[0]), productRecipes(all, order)...)
 	next := append(best, learners...)
-	second, err := a.rung(base, "second", 2, secondIterations, next, forSearch*0.35, first.rows/2, mostSecond)
+	second, err := a.rung(base, "second", 2, secondIterations, next, forSearch*0.35, first.rows, mostSecond)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -198,3 +198,91 @@ func TestFinalists(t *testing.T) {
 		}
 	}
 }
+
+// The threshold of a share is between the scores that it divides, as nearly as equal scores and
+// weights allow, and ends where the scores end.
+func TestThresholdOfShare(t *testing.T) {
+	score, weight := []float64{10, 6, 8, 8, 4, 2}, []float64{1, 1, 1, 1, 2, 4}
+	for share, want := range map[float64]float64{
+		0: 10, 0.04: 10, 0.1: 9, 0.3: 7, 0.21: 7, 0.19: 9, 0.4: 5, 0.5: 5, 0.51: 3, 0.7: 3, 1: 1,
+	} {
+		rows := make([]Scored, len(score))
+		for i, v := range score {
+			rows[i] = Scored{Score: v, Weight: weight[i]}
+		}
+		if got := thresholdOf(share, rows); got != want {
+			t.Errorf("share %v: the threshold is %v, want %v", share, got, want)
+		}
+	}
+	on := &comparedOn{weight: []float64{1, 2, 3, 4}}
+	if got := on.shareAbove([][]float64{{1}, {0}, {-1}, {2}}, 0); got != 0.5 {
+		t.Errorf("a share of %v is above 0, want 1/2", got)
+	}
+}
+
+// A model of all rows may have other scores than those of the halves: its threshold is at their share
+// of positive predictions, not at their threshold, unless both are of an optimum.
+func TestThresholdKeepsTheShare(t *testing.T) {
+	r := random.New(8, "rare")
+	draw := func(n int) Data {
+		var xs []Example
+		for i := range n {
+			positive, x := i%40 == 0, []float32{0, 0, 0}
+			for k := range x {
+				x[k] = float32(200 * r.NormFloat64())
+			}
+			if positive {
+				x[0] += 600
+			}
+			xs = append(xs, Example{Index: []uint32{0, 1, 2}, Value: x, Positive: positive, Weight: 1})
+		}
+		return asData(t, xs)
+	}
+	d := draw(4000)
+	a := &autoFit{
+		ctx: t.Context(), data: d, opt: Options{Measure: measure.Min{}, Seed: 1}, results: map[recipe]comparedResult{},
+	}
+	var err error
+	if a.part, err = d.sizes(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.setPrices(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []recipe{
+		{scale: scaleNone, algorithm: "logistic", lambda: 1}, {scale: scaleStandard, algorithm: "spade"},
+	} {
+		whole, err := a.trainChosen(&choiceOf{recipe: r, result: new(crossFitted)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Cross-fitted scores that are half of the model's, and a threshold among them.
+		c := &choiceOf{recipe: r, tuned: true, result: &crossFitted{offsets: []float64{-0.1}, unfinished: true}}
+		on, model := new(comparedOn), whole.Classifier()
+		err = d.read(t.Context(), func(index []uint32, value []float32, _ uint16, weight float64) error {
+			z := model.Scores(nil, index, value)
+			z[0] /= 2
+			c.result.scores, on.weight = append(c.result.scores, z), append(on.weight, weight)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.trainChosen(c, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := got.Models[0].Threshold; math.Abs(v+0.2) > 0.02 {
+			t.Errorf("%s: the threshold is %v, want about -0.2, where the model predicts as many rows positive",
+				r.algorithm, v)
+		}
+		if c.result.unfinished = false; isBatch(r.algorithm) {
+			if got, err = a.trainChosen(c, on); err != nil {
+				t.Fatal(err)
+			}
+			if v := got.Models[0].Threshold; v != -0.1 {
+				t.Errorf("%s: the threshold is %v, want that of the other optima, -0.1", r.algorithm, v)
+			}
+		}
+	}
+}

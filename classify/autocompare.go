@@ -25,6 +25,8 @@ type crossFitted struct {
 	offsets []float64
 	steps   int64
 	work    float64 // of a batch algorithm
+	// unfinished is whether a batch algorithm ended far from its optimum.
+	unfinished bool
 }
 
 // decided is the outcome of decisions.
@@ -118,6 +120,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 	}
 	out.steps += int64(solved.passes) * int64(x.rows)
 	out.work += a.price.solving(r, x.rows, solved.work)
+	out.unfinished = out.unfinished || solved.gradient > nearOptimum
 	bias := x.biases(solved.w, x.outputs)
 	threshold := 0.0
 	if r.algorithm == "omma" {
@@ -159,6 +162,10 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, hes
 // budget leaves they end earlier, still far below what another draw of rows changes, and then the
 // last training ends as those of the comparisons do.
 const searchPrecision, lastPrecision, dearPrecision = 1e-4, 1e-6, 1e-3
+
+// nearOptimum is the largest coordinate of a gradient up to which scores are as good as those of an
+// optimum.
+const nearOptimum = 1e-2
 
 // labelWeights are the weights of the labels for an algorithm.
 func (x *design) labelWeights(labels int, algorithm string) []float64 {

@@ -1,6 +1,10 @@
 package classify
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/random"
@@ -56,4 +60,105 @@ func (a *autoFit) drawnLogs() []float64 {
 		}
 	})
 	return a.logs
+}
+
+// shareAbove is the share of the rows whose cross-fitted score is above a threshold.
+func (c *comparedOn) shareAbove(scores [][]float64, threshold float64) float64 {
+	above, total := 0.0, 0.0
+	for i, z := range scores {
+		total += c.weight[i]
+		if z[0] > threshold {
+			above += c.weight[i]
+		}
+	}
+	return above / total
+}
+
+// thresholdOf is the threshold above which a share of the rows is, by their scores and weights, as
+// nearly as equal scores allow. It sorts the rows.
+func thresholdOf(share float64, rows []Scored) float64 {
+	slices.SortFunc(rows, func(a, b Scored) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Weight, b.Weight))
+	})
+	total := 0.0
+	for _, r := range rows {
+		total += r.Weight
+	}
+	best, off := rows[0].Score, float64(share*total) // with no row above it
+	above := 0.0
+	for i, r := range rows {
+		above += r.Weight
+		last := i+1 == len(rows)
+		if !last && rows[i+1].Score == r.Score {
+			continue
+		}
+		if d := math.Abs(above - float64(share*total)); d < off {
+			off, best = d, r.Score-1
+			if !last {
+				next := rows[i+1].Score
+				best = next + (r.Score-next)/2
+			}
+		}
+	}
+	return best
+}
+
+// scored returns the rows with their scores by a solution.
+func (x *design) scored(solution []float64) []Scored {
+	out := make([]Scored, x.rows)
+	rows, bias := x.reader(), x.biases(solution, 1)
+	var z [1]float64
+	for i := range out {
+		rows.scores(z[:], solution, bias, i)
+		out[i] = Scored{Score: z[0], Weight: x.weight[i], Positive: x.truth[i] == 0}
+	}
+	return out
+}
+
+// mostSharedRows bounds the rows whose scores say where a share is.
+const mostSharedRows = 1 << 18
+
+// scoredBy returns rows of the data, one in so many if there are many, with their scores by a model.
+func (a *autoFit) scoredBy(m *Linear, t *Transform) ([]Scored, error) {
+	every := (a.part.Rows + mostSharedRows - 1) / mostSharedRows
+	var out []Scored
+	var at int64
+	score := t.reading(func(index []uint32, value []float32, class uint16, weight float64) error {
+		out = append(out, Scored{Score: m.Score(index, value), Weight: weight, Positive: a.data.labelIndex(class) == 0})
+		return nil
+	})
+	err := a.data.read(a.ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
+		if at++; (at-1)%every != 0 {
+			return nil
+		}
+		return score(index, value, class, weight)
+	})
+	return out, err
+}
+
+// tuneLast moves the threshold of the last model of two labels to where it has the same share of
+// the rows above it as the tuned threshold has of the cross-fitted scores. These are of models that
+// have seen fewer rows. Scores at an optimum are logarithms of odds, so its threshold suits the
+// optimum of all rows, too, and stays. Those of a learner by steps, and of a solution that ended
+// far from its optimum, depend on how many rows it has seen.
+//
+// Where there are not many more rows than weights the threshold stays as well: a model's scores of
+// the rows that it has learned from are then unlike those of others.
+func (a *autoFit) tuneLast(r *Result, in *inMemory, c *choiceOf, on *comparedOn) error {
+	columns, _, products := a.price.width(c.recipe.features)
+	finished := in != nil && in.solution.gradient <= nearOptimum && !c.result.unfinished
+	if a.data.Task != Binary || finished || a.price.rows < leastRowsOfColumn*(columns+products) {
+		return nil
+	}
+	var rows []Scored
+	if in != nil {
+		rows = in.rows.scored(in.solution.w)
+	} else {
+		var err error
+		if rows, err = a.scoredBy(&r.Models[0], r.Transform); err != nil {
+			return err
+		}
+	}
+	r.Models[0].Threshold = thresholdOf(on.shareAbove(c.result.scores, c.result.offsets[0]), rows)
+	return nil
 }
