@@ -39,15 +39,20 @@ With --cells, every result is kept in a file at once, and what the file has is n
 run that was interrupted goes on. The first splits of all sets come first. --forget measures an
 algorithm anew.
 
+With --files, the sets are files of yours, each read as noregret train reads it, with the label found
+by its name.
+
 With --coverage, train on --rows rows of each set and compare the intervals of the figures, for auto
 or the algorithms named, with the values on all other rows.`,
 		Example: "  noregret-lab auto --data DIR --sets page-blocks0,letter --splits 3\n" +
+			"  noregret-lab auto --files churn.csv,fraud.csv.gz --splits 10\n" +
 			"  noregret-lab auto --data DIR --splits 10 --cells cells.json --forget auto\n" +
 			"  noregret-lab auto --data DIR --coverage --sets weather --measures f1 --rows 2000 --splits 200",
 	}
 	f, o := c.Flags(), options{}
 	f.StringVar(&o.dir, "data", "../../shared/data", "directory of the data sets")
 	f.StringSliceVar(&o.sets, "sets", nil, "names of the sets; empty for all")
+	f.StringSliceVar(&o.files, "files", nil, "files in the place of the sets, or beside those of --sets")
 	f.StringSliceVar(&o.measures, "measures", []string{"f1", "gmean", "qmean", "min", "macro_f1"},
 		"measures; macro_f1 is for sets of several classes, the others are for those of two")
 	f.StringSliceVar(&o.algorithms, "algorithms", nil, "algorithms beside auto; empty for all")
@@ -63,11 +68,12 @@ or the algorithms named, with the values on all other rows.`,
 
 // options say what to measure.
 type options struct {
-	dir, python, cells                 string
-	sets, measures, algorithms, forget []string
-	splits, rows                       int
-	share                              float64
-	covers                             bool
+	dir, python, cells           string
+	sets, files                  []string
+	measures, algorithms, forget []string
+	splits, rows                 int
+	share                        float64
+	covers                       bool
 }
 
 // all are the sets of two and of several classes.
@@ -86,8 +92,18 @@ func (o *options) run(ctx context.Context, r *study.Runner) (*study.Report, erro
 		return nil, err
 	}
 	var chosen []sets.Set
+	for _, path := range o.files {
+		b, err := sets.OfFile(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(names, b.Name) {
+			return nil, noregret.Errorf(noregret.Usage, "--files", "%q has the name of another set, %q", path, b.Name)
+		}
+		names, chosen = append(names, b.Name), append(chosen, b)
+	}
 	for _, b := range all() {
-		if len(o.sets) > 0 && !slices.Contains(o.sets, b.Name) {
+		if len(o.sets)+len(o.files) > 0 && !slices.Contains(o.sets, b.Name) {
 			continue
 		}
 		if path := b.Missing(o.dir); path != "" {

@@ -45,6 +45,41 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Files take the place of the sets. With three labels a file is of several classes.
+func TestRunFiles(t *testing.T) {
+	dir := t.TempDir()
+	two, three := filepath.Join(dir, "two.csv.gz"), filepath.Join(dir, "three.csv")
+	writeSet(t, two)
+	var rows strings.Builder
+	rows.WriteString("x,target,z\n")
+	r := random.New(2, "three")
+	for i := range 300 {
+		fmt.Fprintf(&rows, "%.3f,%c,%.3f\n", r.NormFloat64()+float64(i%3), 'a'+i%3, r.NormFloat64())
+	}
+	if err := os.WriteFile(three, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		"--data", dir, "--measures", "gmean,macro_f1", "--splits", "2", "--python", "", "--algorithms", "sgd-balanced",
+	}
+	var out strings.Builder
+	err := labtest.Run(t.Context(), Command(), append(args, "--files", two+","+three), &out, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| two   | gmean ", "| three | macro_f1 ", " of 2 lines, and"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	same := filepath.Join(t.TempDir(), "two.csv.gz")
+	writeSet(t, same)
+	err = labtest.Run(t.Context(), Command(), append(args, "--files", two+","+same), io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "two.csv.gz") {
+		t.Errorf("two files of one name: %v", err)
+	}
+}
+
 // writeSet writes 600 rows of three features, a quarter of them positive.
 func writeSet(t *testing.T, path string) {
 	t.Helper()

@@ -23,8 +23,8 @@ import (
 // Set is a data set with two classes, with one class against the rest, or with several classes.
 type Set struct {
 	Name string
-	// files are its parts, and positive the positive label, "" for the default of
-	// [dataset.Info.Positive].
+	// files are its parts, absolute or in the directory of data, and positive the positive label,
+	// "" for the default of [dataset.Info.Positive].
 	files    []string
 	positive string
 	words    bool // messages of hashed words
@@ -84,10 +84,37 @@ var Tale = []Set{
 // mostRows bounds the rows of a set: of a larger one a random part is taken.
 const mostRows = 50_000
 
+// OfFile returns the set of a file, which is read as noregret train reads it: its name is that of
+// the file up to the first dot. With two labels it is of two classes, with more of several.
+func OfFile(ctx context.Context, path string) (Set, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return Set{}, err
+	}
+	s, err := dataset.Load(ctx, []string{path}, dataset.Options{})
+	if err != nil {
+		return Set{}, err
+	}
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	b := Set{Name: name, files: []string{path}}
+	if len(s.Info().Labels) > 2 {
+		b.task = classify.Multiclass
+	}
+	return b, s.Close()
+}
+
+// place is the path of a file of a set.
+func place(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
+}
+
 // Missing returns the path of a file of the set that does not exist, "" if all do.
 func (b Set) Missing(dir string) string {
 	for _, f := range b.files {
-		path := filepath.Join(dir, f)
+		path := place(dir, f)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return path
 		}
@@ -103,7 +130,7 @@ func (b Set) Load(ctx context.Context, dir, temp string) (classify.Data, error) 
 	o := b.options
 	var files []string
 	for _, f := range b.files {
-		files = append(files, filepath.Join(dir, f))
+		files = append(files, place(dir, f))
 	}
 	if b.words {
 		path := filepath.Join(temp, "sms.svm")
