@@ -359,7 +359,8 @@ func (a *autoFit) featureRecipes(d Data) []recipe {
 		out = append(out, recipe{features: features{columns: c}, scale: scaleStandard, algorithm: learner, lambda: 1})
 	}
 	products := recipe{features: features{products: true}, scale: scaleStandard, algorithm: learner, lambda: 1}
-	cheap := isDense(a.price.columns, a.price.nonZeros) || a.fits(products) || a.lastPrice(products, leastChosenIterations) <= a.budget
+	cheap := isDense(a.price.columns, a.price.nonZeros) || a.fits(products) ||
+		a.lastPrice(products, leastChosenIterations) <= a.budget
 	if a.price.columns <= mostAutoDense && cheap {
 		out = append(out, products)
 	}

@@ -220,8 +220,8 @@ func TestThresholdOfShare(t *testing.T) {
 	}
 }
 
-// A model of all rows may have other scores than those of the halves: its threshold is at their share
-// of positive predictions, not at their threshold, unless both are of an optimum.
+// A model of all rows may have other scores than those of the halves: its threshold is at their
+// share of positive predictions, not at their threshold, unless both are of an optimum.
 func TestThresholdKeepsTheShare(t *testing.T) {
 	r := random.New(8, "rare")
 	draw := func(n int) Data {

@@ -94,7 +94,8 @@ func (p *prices) step(columns, nonZeros float64) float64 {
 func (p *prices) visit(columns, nonZeros, products float64) float64 {
 	made := float64(products * (productNumber + float64(p.outputs*denseNumber)))
 	if isDense(columns, nonZeros) {
-		return float64((denseBase-outputBase)+float64(p.outputs*outputBase)) + float64(p.outputs*denseNumber*columns) + made
+		return float64((denseBase-outputBase)+float64(p.outputs*outputBase)) +
+			float64(p.outputs*denseNumber*columns) + made
 	}
 	return float64((sparseBase-outputBase)+float64(p.outputs*outputBase)) +
 		float64((sparseNumber+float64(p.outputs*sparseOutput))*nonZeros) + made

@@ -118,7 +118,7 @@ func (x *design) scored(solution []float64) []Scored {
 // mostSharedRows bounds the rows whose scores say where a share is.
 const mostSharedRows = 1 << 18
 
-// scoredBy returns rows of the data, one in so many if there are many, with their scores by a model.
+// scoredBy returns the rows with their scores by a model, if there are many one in so many.
 func (a *autoFit) scoredBy(m *Linear, t *Transform) ([]Scored, error) {
 	every := (a.part.Rows + mostSharedRows - 1) / mostSharedRows
 	var out []Scored

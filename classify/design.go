@@ -125,8 +125,8 @@ func (m *mappedMoments) share() float64 {
 	return sum / max(1, columns)
 }
 
-// newDesign reads data after a transform, each feature on its scale and the products on the standard
-// one. One pass.
+// newDesign reads data after a transform, each feature on its scale and the products on the
+// standard one. One pass.
 func newDesign(ctx context.Context, d Data, t *Transform, m *mappedMoments, s *Scaling) (*design, error) {
 	x := &design{outputs: d.Task.outputs(len(d.Labels))}
 	for i := range m.f {

@@ -165,7 +165,8 @@ func TestDesignLike(t *testing.T) {
 	}
 }
 
-// Products that are constant for the rows to train on have no weight, and no row has an infinite one.
+// Products that are constant for the rows to train on have no weight, and no row has an infinite
+// one.
 func TestDesignProducts(t *testing.T) {
 	ctx := context.Background()
 	of := func(extra ...float32) Data {
