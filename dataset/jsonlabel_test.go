@@ -20,7 +20,7 @@ func TestJSONLabelByName(t *testing.T) {
 		{"{\"label\":0}\n{\"target\":1,\"LABEL\":1}", "label"},
 		{`{"target":1,"features":{"label":2,"y":3}}`, "target"},          // nested keys are features
 		{`{"in":{"label":1},"list":[{"label":1}],"y":0}`, "y"},           // also these
-		{`{"Target":1,"target":2}`, "Target"},                            // as in CSV the first one
+		{`{"Target":1,"target":2}`, "target"},                            // the one in small letters
 		{"{\"a\":1,\"y\":1,\"target\" 1}\n{\"y\":2,\"classes\":1}", "y"}, // the fault hides a key
 		{"[{\"a\":1,\n\"\\u0079\":1},\n{\"a\":2,\"y\":0}]", "y"},         // an array; an escape
 		{`{"label":null,"y":1}`, "label"},                                // there, though it says nothing

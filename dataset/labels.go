@@ -35,11 +35,14 @@ func LabelList(name string) ([]string, error) {
 // usualLabels are the names of a label that need not be named, the more telling first.
 var usualLabels = []string{"label", "target", "class", "y"}
 
-// usualLabel returns the name of the label where none is said: the first of the names of columns or
-// keys that is the first of usualLabels, in any case of letters, or else the second, and so on; ""
-// if none is one.
+// usualLabel returns the name of the label where none is said: of the names of columns or keys the
+// one that is the first of usualLabels, as it is there or else in any case of letters, or else the
+// second, and so on; "" if none is one.
 func usualLabel(names []string) string {
 	for _, usual := range usualLabels {
+		if slices.Contains(names, usual) {
+			return usual
+		}
 		for _, name := range names {
 			if strings.EqualFold(name, usual) {
 				return name
