@@ -96,6 +96,9 @@ func TestAuto(t *testing.T) {
 		if m.Transform == nil || len(m.Transform.Products) == 0 {
 			t.Errorf("%s: no products: %+v", name, m.Search.Tried[m.Search.Chosen])
 		}
+		if n := m.Features(); len(m.Scaling.Index) == 0 || m.Scaling.Index[len(m.Scaling.Index)-1] != uint32(n-1) {
+			t.Errorf("%s: the scales are of features %v, want those of products up to %d", name, m.Scaling.Index, n-1)
+		}
 		read, err := ReadModel(bytes.NewReader(file.Bytes()), "model")
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -276,7 +277,8 @@ func TestThresholdKeepsTheShare(t *testing.T) {
 			t.Errorf("%s: the threshold is %v, want about -0.2, where the model predicts as many rows positive",
 				r.algorithm, v)
 		}
-		if c.result.unfinished = false; isBatch(r.algorithm) {
+		c.result.unfinished, c.result.slope = false, 1e6
+		if isBatch(r.algorithm) {
 			if got, err = a.trainChosen(c, on); err != nil {
 				t.Fatal(err)
 			}
@@ -284,5 +286,44 @@ func TestThresholdKeepsTheShare(t *testing.T) {
 				t.Errorf("%s: the threshold is %v, want that of the other optima, -0.1", r.algorithm, v)
 			}
 		}
+	}
+}
+
+// Of many rows a random part has scores: rows in turn of two classes give both.
+func TestScoredByDrawsRows(t *testing.T) {
+	const rows = 2*mostSharedRows + 10
+	b, err := dataset.NewBuilder(1, "0", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		if err := b.Add([]uint32{0}, []float32{float32(i%3 + 1)}, i%3/2, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewData(set, Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &autoFit{ctx: t.Context(), data: d, part: Part{Rows: rows}}
+	got, err := a.scoredBy(&Linear{Weights: []float64{1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	positive := 0
+	for _, r := range got {
+		if r.Positive != (r.Score == 3) {
+			t.Fatalf("the score is %v and the row positive: %v", r.Score, r.Positive)
+		}
+		if r.Positive {
+			positive++
+		}
+	}
+	if n := len(got); n != (rows+2)/3 || math.Abs(float64(positive)/float64(n)-1.0/3) > 0.01 {
+		t.Errorf("%d of %d rows are positive, want a third of %d", positive, n, (rows+2)/3)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/vec"
 )
 
 // comparedResult is the result of a candidate with the comparison that it is of.
@@ -25,7 +26,9 @@ type crossFitted struct {
 	offsets []float64
 	steps   int64
 	work    float64 // of a batch algorithm
-	// unfinished is whether a batch algorithm ended far from its optimum.
+	// slope is the largest derivative by a weight where a batch algorithm began, and unfinished
+	// whether it ended far from its optimum.
+	slope      float64
 	unfinished bool
 }
 
@@ -108,7 +111,7 @@ func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe,
 
 // crossFitBatch is crossFitSteps for an algorithm that ends at an optimum, which it returns.
 func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe, s *scaledFold, on *comparedOn) (
-	solved lbfgsResult, err error,
+	solved solution, err error,
 ) {
 	if err := ctx.Err(); err != nil {
 		return solved, err
@@ -120,7 +123,8 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 	}
 	out.steps += int64(solved.passes) * int64(x.rows)
 	out.work += a.price.solving(r, x.rows, solved.work)
-	out.unfinished = out.unfinished || solved.gradient > nearOptimum
+	out.slope = max(out.slope, solved.slope)
+	out.unfinished = out.unfinished || solved.left > nearOptimum*solved.slope
 	bias := x.biases(solved.w, x.outputs)
 	threshold := 0.0
 	if r.algorithm == "omma" {
@@ -140,7 +144,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 // preconditioner it begins with the given Hessian, if not nil.
 func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, hessian *hessianFactor,
 	conditioned bool, precision float64,
-) (lbfgsResult, error) {
+) (solution, error) {
 	if from == nil {
 		from = make([]float64, (x.columns+1)*x.outputs)
 	}
@@ -154,7 +158,13 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, hes
 	}
 	p := x.problem(weights, r.lambda/float64(x.rows), passes)
 	p.preconditioner.startFrom(hessian)
-	return p.solve(from, iterations, precision)
+	p.evaluate(from)
+	out := solution{slope: vec.MaxAbs(p.grad[:x.columns*x.outputs])}
+	var err error
+	if out.lbfgsResult, err = p.solve(from, iterations, precision); err == nil {
+		out.left = vec.MaxAbs(p.grad[:x.columns*x.outputs])
+	}
+	return out, err
 }
 
 // The relative size of the gradient at which batch algorithms end: while candidates are compared,
@@ -163,9 +173,15 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, hes
 // last training ends as those of the comparisons do.
 const searchPrecision, lastPrecision, dearPrecision = 1e-4, 1e-6, 1e-3
 
-// nearOptimum is the largest coordinate of a gradient up to which scores are as good as those of an
-// optimum.
+// nearOptimum is the part of the first slope up to which scores are as good as those of an optimum.
 const nearOptimum = 1e-2
+
+// solution is one of a batch problem: the largest absolute derivative by a weight where the solver
+// began, and the one that is left.
+type solution struct {
+	lbfgsResult
+	slope, left float64
+}
 
 // labelWeights are the weights of the labels for an algorithm.
 func (x *design) labelWeights(labels int, algorithm string) []float64 {

@@ -164,7 +164,7 @@ func (a *autoFit) fits(r recipe) bool {
 type inMemory struct {
 	result   *Result
 	rows     *design
-	solution lbfgsResult
+	solution solution
 }
 
 // trainInMemory trains a batch algorithm on all rows.
@@ -196,6 +196,11 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*inMemo
 	solved, err := a.solve(x, r, iterations, from, hessian, true, precision)
 	if err != nil {
 		return nil, err
+	}
+	for k, i := range x.column[x.kept:] {
+		if inverse := x.inverse[x.kept+k]; inverse > 0 {
+			scaling.Center[i], scaling.Inverse[i] = x.shift[x.kept+k]/inverse, inverse
+		}
 	}
 	models := x.models(solved.w, max(1, dim))
 	if r.algorithm == "omma" {

@@ -181,6 +181,7 @@ func (a *autoFit) cost(recipes []recipe, by division, iterations, rows int) floa
 	total := 0.0
 	var seen []features
 	train := float64(rows * (by.folds - 1) * by.repeats)
+	ofFold := int64(rows * (by.folds - 1) / by.folds)
 	for _, r := range recipes {
 		if !slices.Contains(seen, r.features) {
 			seen = append(seen, r.features)
@@ -190,7 +191,7 @@ func (a *autoFit) cost(recipes []recipe, by division, iterations, rows int) floa
 			total += p.solving(r, rows*(by.folds-1)*by.repeats, float64(iterations))
 			continue
 		}
-		passes := a.onlinePasses(r.algorithm, searchPasses(int64(rows)))
+		passes := a.onlinePasses(r.algorithm, searchPasses(max(1, ofFold)))
 		total += float64(train * passes * p.stepping(r.features))
 	}
 	return total

@@ -117,6 +117,12 @@ func (a *streamAuto) learn() error {
 		if err := group.Wait(); err != nil {
 			return err
 		}
+		if err := a.diverged(); err != nil {
+			return err
+		}
+		if a.learners[streamCandidates[a.chosen].learner].failed != nil {
+			a.tune() // another decides from here on
+		}
 		a.count(rows[:n])
 		rows, a.learned = rows[n:], a.learned+n
 		if a.learned == a.tuning {
@@ -124,7 +130,7 @@ func (a *streamAuto) learn() error {
 			a.tune()
 		}
 	}
-	return a.diverged()
+	return nil
 }
 
 // count counts the decisions on rows.

@@ -96,7 +96,7 @@ func thresholdOf(share float64, rows []Scored) float64 {
 			off, best = d, r.Score-1
 			if !last {
 				next := rows[i+1].Score
-				best = next + (r.Score-next)/2
+				best = next + float64((r.Score-next)/2)
 			}
 		}
 	}
@@ -118,17 +118,22 @@ func (x *design) scored(solution []float64) []Scored {
 // mostSharedRows bounds the rows whose scores say where a share is.
 const mostSharedRows = 1 << 18
 
-// scoredBy returns the rows with their scores by a model, if there are many one in so many.
+// scoredBy returns the rows with their scores by a model, if there are many one of each so many,
+// drawn at random.
 func (a *autoFit) scoredBy(m *Linear, t *Transform) ([]Scored, error) {
 	every := (a.part.Rows + mostSharedRows - 1) / mostSharedRows
+	rng := random.New(a.opt.Seed, "auto/share")
 	var out []Scored
-	var at int64
+	var at, taken int64 // of the rows, and of the next that is taken
 	score := t.reading(func(index []uint32, value []float32, class uint16, weight float64) error {
 		out = append(out, Scored{Score: m.Score(index, value), Weight: weight, Positive: a.data.labelIndex(class) == 0})
 		return nil
 	})
 	err := a.data.read(a.ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
-		if at++; (at-1)%every != 0 {
+		if at%every == 0 {
+			taken = at + rng.Int64N(min(every, a.part.Rows-at))
+		}
+		if at++; at-1 != taken {
 			return nil
 		}
 		return score(index, value, class, weight)
@@ -138,26 +143,29 @@ func (a *autoFit) scoredBy(m *Linear, t *Transform) ([]Scored, error) {
 
 // tuneLast moves the threshold of the last model of two labels to where it has the same share of
 // the rows above it as the tuned threshold has of the cross-fitted scores. These are of models that
-// have seen fewer rows. Scores at an optimum are logarithms of odds, so its threshold suits the
-// optimum of all rows, too, and stays. Those of a learner by steps, and of a solution that ended
-// far from its optimum, depend on how many rows it has seen.
+// have seen fewer rows. Scores near an optimum are logarithms of odds, so its threshold suits the
+// optimum of all rows, too, and stays, as it does where it is not known how near the last training
+// came. Scores of a learner by steps, and of a solution that ended far from its optimum, depend on
+// how many rows it has seen.
 //
 // Where there are not many more rows than weights the threshold stays as well: a model's scores of
 // the rows that it has learned from are then unlike those of others.
 func (a *autoFit) tuneLast(r *Result, in *inMemory, c *choiceOf, on *comparedOn) error {
 	columns, _, products := a.price.width(c.recipe.features)
-	finished := in != nil && in.solution.gradient <= nearOptimum && !c.result.unfinished
-	if a.data.Task != Binary || finished || a.price.rows < leastRowsOfColumn*(columns+products) {
+	if a.data.Task != Binary || a.price.rows < leastRowsOfColumn*(columns+products) {
 		return nil
 	}
 	var rows []Scored
-	if in != nil {
-		rows = in.rows.scored(in.solution.w)
-	} else {
+	switch {
+	case !isBatch(c.recipe.algorithm):
 		var err error
 		if rows, err = a.scoredBy(&r.Models[0], r.Transform); err != nil {
 			return err
 		}
+	case in == nil || !c.result.unfinished && in.solution.left <= nearOptimum*c.result.slope:
+		return nil
+	default:
+		rows = in.rows.scored(in.solution.w)
 	}
 	r.Models[0].Threshold = thresholdOf(on.shareAbove(c.result.scores, c.result.offsets[0]), rows)
 	return nil

@@ -328,7 +328,10 @@ func (m *merging) model() (*Model, error) {
 		held := *out.Shard.Held
 		held.weighNegatives(m.negativeWeight())
 		value := two.Value(held.Counts)
-		entry.Holdout, out.Figures = finite(&value), held.figures(two, sourceHeldOut, len(m.shards))
+		entry.Holdout = finite(&value)
+		if out.Shard.Apart {
+			out.Figures = held.figures(two, sourceHeldOut, len(m.shards))
+		}
 	}
 	if err := m.solve(out, two, entry.Holdout); err != nil {
 		return nil, err

@@ -60,12 +60,13 @@ func (h *preconditioner) startFrom(other *hessianFactor) {
 	h.computed, h.passes = true, -int(h.cost) // it is of an optimum nearby: it serves twice as long
 }
 
-// last is the Hessian last computed or taken over, nil without one.
+// last returns the Hessian last computed or taken over, nil without one. It does not keep the rows.
 func (h *preconditioner) last() *hessianFactor {
 	if h == nil || !h.computed {
 		return nil
 	}
-	return &h.hessianFactor
+	f := h.hessianFactor
+	return &f
 }
 
 const (

@@ -154,9 +154,11 @@ func FitShard(ctx context.Context, data Data, opt ShardOptions) (*Model, error) 
 		if m.Shard.Held, err = t.heldOutcomes(&r.Models[0]); err != nil {
 			return nil, err
 		}
-		held := *m.Shard.Held
-		held.weighNegatives(t.negatives)
-		m.Figures = held.figures(f.opt.Measure, sourceHeldOut, 1)
+		if m.Shard.Apart { // no pass has learned from these rows
+			held := *m.Shard.Held
+			held.weighNegatives(t.negatives)
+			m.Figures = held.figures(f.opt.Measure, sourceHeldOut, 1)
+		}
 	}
 	return m, m.Validate()
 }

@@ -340,3 +340,18 @@ func TestStartIsMerged(t *testing.T) {
 		}
 	}
 }
+
+// Figures are of rows that no pass has learned from: other shards in a later pass have none.
+func TestShardsOfOtherRowsHaveNoFigures(t *testing.T) {
+	d := asData(t, stream(74, 3000))
+	opt := Options{Measure: measure.FBeta{B: 1}, Seed: 1}
+	first := merged(t, shardModels(t, d, 2, opt, nil))
+	for n, want := range map[int]bool{2: true, 3: false} {
+		models := shardModels(t, d, n, opt, first)
+		m := merged(t, models)
+		if m.Shard.Apart != want || (m.Figures != nil) != want || (models[0].Figures != nil) != want {
+			t.Errorf("%d shards after two: apart is %v, and figures of a shard and of all: %v, %v, want all %v", n,
+				m.Shard.Apart, models[0].Figures != nil, m.Figures != nil, want)
+		}
+	}
+}
