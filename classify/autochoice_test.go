@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // The rule of one standard error chooses the features, and that of half a one among candidates with
@@ -291,6 +292,7 @@ func TestThresholdKeepsTheShare(t *testing.T) {
 
 // Of many rows a random part has scores: rows in turn of two classes give both.
 func TestScoredByDrawsRows(t *testing.T) {
+	testsize.NoRace(t)
 	const rows = 2*mostSharedRows + 10
 	b, err := dataset.NewBuilder(1, "0", "1")
 	if err != nil {

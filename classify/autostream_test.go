@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 	"github.com/noregret/noregret/loss"
 )
 
@@ -205,6 +206,7 @@ func TestScoreBins(t *testing.T) {
 // TestStreamIsHonest: on the average of many short streams the figure is no more than new rows
 // give, and its interval holds that in most cases.
 func TestStreamIsHonest(t *testing.T) {
+	testsize.NoRace(t)
 	const streams, rows = 60, 900
 	f1 := measure.FBeta{B: 1}
 	mean, width, held := 0.0, 0.0, 0

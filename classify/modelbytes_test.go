@@ -8,6 +8,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // denseRows are rows of 13 columns without zeros and of the given number of classes: as many as
@@ -57,6 +58,7 @@ func denseRows(t *testing.T, n, classes int) Data {
 // trained changes the digests: then put those that the error shows, which must be the same in both
 // builds.
 func TestDenseModelBytes(t *testing.T) {
+	testsize.NoRace(t)
 	macro, err := Multiclass.Measure("macro_f1")
 	if err != nil {
 		t.Fatal(err)

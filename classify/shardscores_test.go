@@ -11,6 +11,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // calibratingShards are the shards of a pass that trains nothing.
@@ -198,6 +199,7 @@ func TestOnGrid(t *testing.T) {
 // cases. The values at thresholds that were tuned on the same rows are too good. Each shard has 400
 // rows here, so that its own model is worse than the merged one.
 func TestMergeIsHonest(t *testing.T) {
+	testsize.NoRace(t)
 	const sets, rows = 60, 1200
 	f1 := measure.FBeta{B: 1}
 	var mean struct{ merged, calibrated, own float64 }
