@@ -252,7 +252,7 @@ func TestThresholdKeepsTheShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []recipe{
-		{scale: scaleNone, algorithm: "logistic", lambda: 1}, {scale: scaleStandard, algorithm: "spade"},
+		{scale: scaleStandard, algorithm: "logistic", lambda: 1}, {scale: scaleStandard, algorithm: "spade"},
 	} {
 		whole, err := a.trainChosen(&choiceOf{recipe: r, result: new(crossFitted)}, nil)
 		if err != nil {
@@ -327,5 +327,26 @@ func TestScoredByDrawsRows(t *testing.T) {
 	}
 	if n := len(got); n != (rows+2)/3 || math.Abs(float64(positive)/float64(n)-1.0/3) > 0.01 {
 		t.Errorf("%d of %d rows are positive, want a third of %d", positive, n, (rows+2)/3)
+	}
+}
+
+// A tenth of the first slope is near an optimum, but not if the columns have different units.
+func TestNearOptimum(t *testing.T) {
+	for _, c := range []struct {
+		left      float64
+		scale     string
+		converged bool
+		want      bool
+	}{
+		{0.1, scaleStandard, false, true},
+		{0.11, scaleStandard, false, false},
+		{0.1, scaleMaxAbs, false, true},
+		{0.01, scaleNone, false, false},
+		{5, scaleNone, true, true},
+	} {
+		s := solution{lbfgsResult: lbfgsResult{converged: c.converged}, left: c.left}
+		if got := s.near(1, c.scale); got != c.want {
+			t.Errorf("%+v is near: %v", c, got)
+		}
 	}
 }

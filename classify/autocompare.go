@@ -124,7 +124,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 	out.steps += int64(solved.passes) * int64(x.rows)
 	out.work += a.price.solving(r, x.rows, solved.work)
 	out.slope = max(out.slope, solved.slope)
-	out.unfinished = out.unfinished || solved.left > nearOptimum*solved.slope
+	out.unfinished = out.unfinished || !solved.near(solved.slope, r.scale)
 	bias := x.biases(solved.w, x.outputs)
 	threshold := 0.0
 	if r.algorithm == "omma" {
@@ -173,14 +173,21 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, hes
 // last training ends as those of the comparisons do.
 const searchPrecision, lastPrecision, dearPrecision = 1e-4, 1e-6, 1e-3
 
-// nearOptimum is the part of the first slope up to which scores are as good as those of an optimum.
-const nearOptimum = 1e-2
+// nearOptimum is the part of the first slope up to which scores are as good as those of an optimum,
+// of columns on a common scale.
+const nearOptimum = 0.1
 
 // solution is one of a batch problem: the largest absolute derivative by a weight where the solver
 // began, and the one that is left.
 type solution struct {
 	lbfgsResult
 	slope, left float64
+}
+
+// near reports whether a solution is near its optimum, given the first slope of one that began
+// at 0. With columns of different units, slopes do not tell.
+func (s *solution) near(slope float64, scale string) bool {
+	return s.converged || scale != scaleNone && s.left <= float64(nearOptimum*slope)
 }
 
 // labelWeights are the weights of the labels for an algorithm.

@@ -162,7 +162,7 @@ func (a *autoFit) tuneLast(r *Result, in *inMemory, c *choiceOf, on *comparedOn)
 		if rows, err = a.scoredBy(&r.Models[0], r.Transform); err != nil {
 			return err
 		}
-	case in == nil || !c.result.unfinished && in.solution.left <= nearOptimum*c.result.slope:
+	case in == nil || !c.result.unfinished && in.solution.near(c.result.slope, c.recipe.scale):
 		return nil
 	default:
 		rows = in.rows.scored(in.solution.w)
