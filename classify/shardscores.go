@@ -9,6 +9,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
 )
 
 // ShardScores are the scores of a merged model on the rows that one shard has held out in all
@@ -150,21 +151,20 @@ func (t *training) partScores(m *Linear) (*ShardScores, error) {
 	if err != nil {
 		return nil, err
 	}
-	scores, err := t.valid.scores(t.ctx, []*Linear{m}, nil)
+	parts, row := [heldFolds]gridScores{}, int64(0)
+	for k := range parts {
+		parts[k] = gridScores{}
+	}
+	err = t.valid.read(t.ctx, t.valid.examples(func(x Example) error {
+		k := slices.IndexFunc(folds, func(f dataset.Fold) bool { return f.Rows.Get(row) })
+		row++
+		return parts[k].addRow(Scored{Score: m.Score(x.Index, x.Value), Weight: x.Weight, Positive: x.Positive})
+	}))
 	if err != nil {
 		return nil, err
 	}
 	out := &ShardScores{Tuned: t.tuned}
-	for _, fold := range folds {
-		g := gridScores{}
-		for row, x := range scores[0] {
-			if !fold.Rows.Get(int64(row)) {
-				continue
-			}
-			if err := g.addRow(x); err != nil {
-				return nil, err
-			}
-		}
+	for _, g := range parts {
 		out.Parts = append(out.Parts, g.part())
 	}
 	return out, nil
