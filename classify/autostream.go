@@ -290,12 +290,14 @@ func (a *streamAuto) confusion(candidate int) (c measure.Confusion) {
 // errorOfDifference is the standard error of the difference of a measure of the decisions of two
 // candidates on the same rows; see [autoFit.errorOfDifference].
 func (a *streamAuto) errorOfDifference(m measure.Measure, i, j int) float64 {
-	slopes := func(candidate int) [2][2]float64 { // by label and decision
+	of := func(candidate int) [2][2]float64 { // by label and decision
 		c := a.confusion(candidate)
-		s := new(autoFit).slopes(m, []float64{c.TP, c.FN, c.FP, c.TN})
-		return [2][2]float64{{s[3], s[2]}, {s[1], s[0]}}
+		s := slopes(func(x []float64) float64 {
+			return m.Value(measure.Confusion{TN: x[0], FP: x[1], FN: x[2], TP: x[3]})
+		}, []float64{c.TN, c.FP, c.FN, c.TP})
+		return [2][2]float64{{s[0], s[1]}, {s[2], s[3]}}
 	}
-	x, y := slopes(i), slopes(j)
+	x, y := of(i), of(j)
 	var sum, squares, rows [2]float64
 	a.each(func(label, pattern int, n int64, weight, square float64) {
 		d := x[label][pattern>>i&1] - y[label][pattern>>j&1]

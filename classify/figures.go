@@ -251,8 +251,8 @@ func (a *autoFit) nested(choices []choiceOf, on *comparedOn) decided {
 	return a.counted(on, predicted)
 }
 
-// slopes are the derivatives of a measure of the cells, by differences.
-func (a *autoFit) slopes(m measure.Objective, cells []float64) []float64 {
+// slopes are the derivatives of a function of the cells of a confusion, by differences.
+func slopes(value func(cells []float64) float64, cells []float64) []float64 {
 	total := 0.0
 	for _, c := range cells {
 		total += c
@@ -262,10 +262,10 @@ func (a *autoFit) slopes(m measure.Objective, cells []float64) []float64 {
 	moved := slices.Clone(cells)
 	for i, c := range cells {
 		moved[i] = c + h
-		up := a.value(m, moved)
+		up := value(moved)
 		low := max(c-h, 0)
 		moved[i] = low
-		down := a.value(m, moved)
+		down := value(moved)
 		moved[i] = c
 		if s := (up - down) / (c + h - low); s-s == 0 {
 			out[i] = s
@@ -278,7 +278,7 @@ func (a *autoFit) slopes(m measure.Objective, cells []float64) []float64 {
 // a constant of its label.
 func (a *autoFit) influence(predicted []int, cells []float64, on *comparedOn) []float64 {
 	n := a.labels()
-	s := a.slopes(a.opt.Measure, cells)
+	s := slopes(func(cells []float64) float64 { return a.value(a.opt.Measure, cells) }, cells)
 	out := make([]float64, on.rows)
 	for i, p := range predicted {
 		out[on.row[i]] += float64(on.weight[i] * s[on.truth[i]*n+p])
@@ -379,7 +379,7 @@ func (a *autoFit) lowest(m measure.Objective, cells []float64) float64 {
 // outcome that the label can have, and so are the numbers of rows of the labels.
 func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) float64 {
 	n := a.labels()
-	s := a.slopes(m, d.cells)
+	s := slopes(func(cells []float64) float64 { return a.value(m, cells) }, d.cells)
 	rows, weight := make([]float64, n), make([]float64, n)
 	for i := range d.predicted {
 		k := on.truth[i]
