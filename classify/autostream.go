@@ -231,6 +231,9 @@ func (a *streamAuto) choose() streamChoice {
 				out.thresholds[k], _ = tuneSorted(examples, m)
 			}
 		}
+		if l.failed != nil {
+			values[k] = math.NaN() // of the rows since then it predicts none
+		}
 		if v := values[k]; l.failed == nil && (top < 0 || v > values[top] || v == v && values[top] != values[top]) {
 			top = k
 		}

@@ -160,6 +160,15 @@ func TestAutoOfStreamDiverges(t *testing.T) {
 		t.Errorf("%s with the threshold %v is chosen, entry %d of %d", c.name, c.thresholds[2], c.chosen,
 			len(c.entries))
 	}
+	// From here on the other one decides, and the one that failed has no value.
+	a.rows = stream(75, 20)
+	if err := a.learn(); err != nil {
+		t.Fatal(err)
+	}
+	if c := a.choose(); a.chosen != 2 || c.tried[0].Value != nil || c.tried[1].Value != nil {
+		t.Errorf("candidate %d decides, and those that failed have the values %v and %v", a.chosen, c.tried[0].Value,
+			c.tried[1].Value)
+	}
 }
 
 // A model saved on the way is that of a stream that ends there, whatever the blocks.
