@@ -178,8 +178,8 @@ func (o Options) plain() bool {
 	return given.Holdout == nil
 }
 
-// fitAuto is [Fit] by [Auto].
-func fitAuto(ctx context.Context, data Data, opt Options) (*Result, error) {
+// newAutoFit measures the data and sets the budget.
+func newAutoFit(ctx context.Context, data Data, opt Options) (*autoFit, error) {
 	a := &autoFit{ctx: ctx, data: data, opt: opt, results: map[recipe]comparedResult{}}
 	if err := a.data.check(); err != nil {
 		return nil, err
@@ -191,7 +191,13 @@ func fitAuto(ctx context.Context, data Data, opt Options) (*Result, error) {
 	if a.weights, err = opt.ClassWeights.by(data, a.part); err != nil {
 		return nil, err
 	}
-	if err = a.setPrices(); err != nil {
+	return a, a.setPrices()
+}
+
+// fitAuto is [Fit] by [Auto].
+func fitAuto(ctx context.Context, data Data, opt Options) (*Result, error) {
+	a, err := newAutoFit(ctx, data, opt)
+	if err != nil {
 		return nil, err
 	}
 	base, err := a.draw(data, "base", a.baseRows())

@@ -170,31 +170,18 @@ func TestDesignLike(t *testing.T) {
 func TestDesignProducts(t *testing.T) {
 	ctx := context.Background()
 	of := func(extra ...float32) Data {
-		b, err := dataset.NewBuilder(2, "0", "1")
-		if err != nil {
-			t.Fatal(err)
-		}
 		rng := random.New(3, "signs")
+		var xs []Example
 		for i := range 400 {
-			err := b.Add([]uint32{0, 1}, []float32{float32(1 - 2*(i%2)), float32(rng.NormFloat64())}, rng.IntN(2), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			xs = append(xs, Example{
+				Index: []uint32{0, 1}, Value: []float32{float32(1 - 2*(i%2)), float32(rng.NormFloat64())},
+				Positive: rng.IntN(2) == 1, Weight: 1,
+			})
 		}
 		if extra != nil {
-			if err := b.Add([]uint32{0, 1}, extra, 0, 1); err != nil {
-				t.Fatal(err)
-			}
+			xs = append(xs, Example{Index: []uint32{0, 1}, Value: extra, Weight: 1})
 		}
-		set, err := b.Set()
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := NewData(set, Binary)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return asData(t, xs)
 	}
 	d := of()
 	transform, err := newTransform(ctx, d, features{products: true}, 24)
@@ -205,7 +192,8 @@ func TestDesignProducts(t *testing.T) {
 	if x.columns != 5 || x.kept != 2 || x.inverse[2] != 0 || !(x.inverse[3] > 0 && x.inverse[4] > 0) {
 		t.Fatalf("columns %v with scales %v, want 5 of which the third, a sign squared, has none", x.column, x.inverse)
 	}
-	if w := x.models([]float64{1, 1, 1, 1, 1, 0}, transform.Features())[0].Weights; w[2] != 0 || w[3] == 0 {
+	w := x.models([]float64{1, 1, 1, 1, 1, 0}, transform.Features())[0].Weights
+	if w[x.column[2]] != 0 || w[x.column[3]] == 0 {
 		t.Errorf("weights %v, want none of the sign squared", w)
 	}
 	far, err := x.like(ctx, of(math.MaxFloat32, -math.MaxFloat32), transform)
