@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"context"
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -10,15 +9,8 @@ import (
 // What the halves cost is counted: every pass over their rows, and what it takes to load them.
 func TestHalvesCost(t *testing.T) {
 	d := dependentRows(t, 4000, 20, 2, 1)
-	a := &autoFit{
-		ctx: context.Background(), data: d, results: map[recipe]comparedResult{},
-		opt: Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}},
-	}
-	var err error
-	if a.part, err = d.sizes(); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.setPrices(); err != nil {
+	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	a.budget = 1e12
