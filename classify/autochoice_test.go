@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/testsize"
 )
 
 // The rule of one standard error chooses the features, and that of half a one among candidates with
@@ -155,15 +153,8 @@ func TestWarmStart(t *testing.T) {
 // simplest one.
 func TestFinalists(t *testing.T) {
 	d := dependentRows(t, 6000, 20, 2, 1)
-	a := &autoFit{
-		ctx: context.Background(), data: d, results: map[recipe]comparedResult{},
-		opt: Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}},
-	}
-	var err error
-	if a.part, err = d.sizes(); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.setPrices(); err != nil {
+	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	a.budget = 1e8
@@ -197,156 +188,6 @@ func TestFinalists(t *testing.T) {
 		}
 		if !slices.Equal(got, want) || on.rows < min(rows, of1) {
 			t.Errorf("for %d rows there are %d candidates on %d rows, want %d", rows, len(got), on.rows, len(want))
-		}
-	}
-}
-
-// The threshold of a share is between the scores that it divides, as nearly as equal scores and
-// weights allow, and ends where the scores end.
-func TestThresholdOfShare(t *testing.T) {
-	score, weight := []float64{10, 6, 8, 8, 4, 2}, []float64{1, 1, 1, 1, 2, 4}
-	for share, want := range map[float64]float64{
-		0: 10, 0.04: 10, 0.1: 9, 0.3: 7, 0.21: 7, 0.19: 9, 0.4: 5, 0.5: 5, 0.51: 3, 0.7: 3, 1: 1,
-	} {
-		rows := make([]Scored, len(score))
-		for i, v := range score {
-			rows[i] = Scored{Score: v, Weight: weight[i]}
-		}
-		if got := thresholdOf(share, rows); got != want {
-			t.Errorf("share %v: the threshold is %v, want %v", share, got, want)
-		}
-	}
-	on := &comparedOn{weight: []float64{1, 2, 3, 4}}
-	if got := on.shareAbove([][]float64{{1}, {0}, {-1}, {2}}, 0); got != 0.5 {
-		t.Errorf("a share of %v is above 0, want 1/2", got)
-	}
-}
-
-// A model of all rows may have other scores than those of the halves: its threshold is at their
-// share of positive predictions, not at their threshold, unless both are of an optimum.
-func TestThresholdKeepsTheShare(t *testing.T) {
-	r := random.New(8, "rare")
-	draw := func(n int) Data {
-		var xs []Example
-		for i := range n {
-			positive, x := i%40 == 0, []float32{0, 0, 0}
-			for k := range x {
-				x[k] = float32(200 * r.NormFloat64())
-			}
-			if positive {
-				x[0] += 600
-			}
-			xs = append(xs, Example{Index: []uint32{0, 1, 2}, Value: x, Positive: positive, Weight: 1})
-		}
-		return asData(t, xs)
-	}
-	d := draw(4000)
-	a := &autoFit{
-		ctx: t.Context(), data: d, opt: Options{Measure: measure.Min{}, Seed: 1}, results: map[recipe]comparedResult{},
-	}
-	var err error
-	if a.part, err = d.sizes(); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.setPrices(); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []recipe{
-		{scale: scaleStandard, algorithm: "logistic", lambda: 1}, {scale: scaleStandard, algorithm: "spade"},
-	} {
-		whole, err := a.trainChosen(&choiceOf{recipe: r, result: new(crossFitted)}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Cross-fitted scores that are half of the model's, and a threshold among them.
-		c := &choiceOf{recipe: r, tuned: true, result: &crossFitted{offsets: []float64{-0.1}, unfinished: true}}
-		on, model := new(comparedOn), whole.Classifier()
-		err = d.read(t.Context(), func(index []uint32, value []float32, _ uint16, weight float64) error {
-			z := model.Scores(nil, index, value)
-			z[0] /= 2
-			c.result.scores, on.weight = append(c.result.scores, z), append(on.weight, weight)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := a.trainChosen(c, on)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v := got.Models[0].Threshold; math.Abs(v+0.2) > 0.02 {
-			t.Errorf("%s: the threshold is %v, want about -0.2, where the model predicts as many rows positive",
-				r.algorithm, v)
-		}
-		c.result.unfinished, c.result.slope = false, 1e6
-		if isBatch(r.algorithm) {
-			if got, err = a.trainChosen(c, on); err != nil {
-				t.Fatal(err)
-			}
-			if v := got.Models[0].Threshold; v != -0.1 {
-				t.Errorf("%s: the threshold is %v, want that of the other optima, -0.1", r.algorithm, v)
-			}
-		}
-	}
-}
-
-// Of many rows a random part has scores: rows in turn of two classes give both.
-func TestScoredByDrawsRows(t *testing.T) {
-	testsize.NoRace(t)
-	const rows = 2*mostSharedRows + 10
-	b, err := dataset.NewBuilder(1, "0", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range rows {
-		if err := b.Add([]uint32{0}, []float32{float32(i%3 + 1)}, i%3/2, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewData(set, Binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &autoFit{ctx: t.Context(), data: d, part: Part{Rows: rows}}
-	got, err := a.scoredBy(&Linear{Weights: []float64{1}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	positive := 0
-	for _, r := range got {
-		if r.Positive != (r.Score == 3) {
-			t.Fatalf("the score is %v and the row positive: %v", r.Score, r.Positive)
-		}
-		if r.Positive {
-			positive++
-		}
-	}
-	if n := len(got); n != (rows+2)/3 || math.Abs(float64(positive)/float64(n)-1.0/3) > 0.01 {
-		t.Errorf("%d of %d rows are positive, want a third of %d", positive, n, (rows+2)/3)
-	}
-}
-
-// A tenth of the first slope is near an optimum, but not if the columns have different units.
-func TestNearOptimum(t *testing.T) {
-	for _, c := range []struct {
-		left      float64
-		scale     string
-		converged bool
-		want      bool
-	}{
-		{0.1, scaleStandard, false, true},
-		{0.11, scaleStandard, false, false},
-		{0.1, scaleMaxAbs, false, true},
-		{0.01, scaleNone, false, false},
-		{5, scaleNone, true, true},
-	} {
-		s := solution{lbfgsResult: lbfgsResult{converged: c.converged}, left: c.left}
-		if got := s.near(1, c.scale); got != c.want {
-			t.Errorf("%+v is near: %v", c, got)
 		}
 	}
 }

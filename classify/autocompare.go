@@ -9,7 +9,6 @@ import (
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/internal/random"
-	"github.com/noregret/noregret/internal/vec"
 )
 
 // comparedResult is the result of a candidate with the comparison that it is of.
@@ -26,10 +25,6 @@ type crossFitted struct {
 	offsets []float64
 	steps   int64
 	work    float64 // of a batch algorithm
-	// slope is the largest derivative by a weight where a batch algorithm began, and unfinished
-	// whether it ended far from its optimum.
-	slope      float64
-	unfinished bool
 }
 
 // decided is the outcome of decisions.
@@ -111,20 +106,18 @@ func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe,
 
 // crossFitBatch is crossFitSteps for an algorithm that ends at an optimum, which it returns.
 func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe, s *scaledFold, on *comparedOn) (
-	solved solution, err error,
+	solved lbfgsResult, err error,
 ) {
 	if err := ctx.Err(); err != nil {
 		return solved, err
 	}
 	x := s.train
-	solved, err = a.solve(x, r, on.iterations, nil, nil, on.last, on.precision)
+	solved, err = a.solve(x, r, on.iterations, nil, nil, on.last, searchPrecision)
 	if err != nil {
 		return solved, err
 	}
 	out.steps += int64(solved.passes) * int64(x.rows)
 	out.work += a.price.solving(r, x.rows, solved.work)
-	out.slope = max(out.slope, solved.slope)
-	out.unfinished = out.unfinished || !solved.near(solved.slope, r.scale)
 	bias := x.biases(solved.w, x.outputs)
 	threshold := 0.0
 	if r.algorithm == "omma" {
@@ -144,7 +137,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 // preconditioner it begins with the given Hessian, if not nil.
 func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, hessian *hessianFactor,
 	conditioned bool, precision float64,
-) (solution, error) {
+) (lbfgsResult, error) {
 	if from == nil {
 		from = make([]float64, (x.columns+1)*x.outputs)
 	}
@@ -158,37 +151,12 @@ func (a *autoFit) solve(x *design, r recipe, iterations int, from []float64, hes
 	}
 	p := x.problem(weights, r.lambda/float64(x.rows), passes)
 	p.preconditioner.startFrom(hessian)
-	p.evaluate(from)
-	out := solution{slope: vec.MaxAbs(p.grad[:x.columns*x.outputs])}
-	var err error
-	if out.lbfgsResult, err = p.solve(from, iterations, precision); err == nil {
-		out.left = vec.MaxAbs(p.grad[:x.columns*x.outputs])
-	}
-	return out, err
+	return p.solve(from, iterations, precision)
 }
 
 // The relative size of the gradient at which batch algorithms end: while candidates are compared,
-// and in the last training if its rows fit in memory. On halves of the rows that cost more than the
-// budget leaves they end earlier, still far below what another draw of rows changes, and then the
-// last training ends as those of the comparisons do.
-const searchPrecision, lastPrecision, dearPrecision = 1e-4, 1e-6, 1e-3
-
-// nearOptimum is the part of the first slope up to which scores are as good as those of an optimum,
-// of columns on a common scale.
-const nearOptimum = 0.1
-
-// solution is one of a batch problem: the largest absolute derivative by a weight where the solver
-// began, and the one that is left.
-type solution struct {
-	lbfgsResult
-	slope, left float64
-}
-
-// near reports whether a solution is near its optimum, given the first slope of one that began
-// at 0. With columns of different units, slopes do not tell.
-func (s *solution) near(slope float64, scale string) bool {
-	return s.converged || scale != scaleNone && s.left <= float64(nearOptimum*slope)
-}
+// and in the last training if its rows fit in memory.
+const searchPrecision, lastPrecision = 1e-4, 1e-6
 
 // labelWeights are the weights of the labels for an algorithm.
 func (x *design) labelWeights(labels int, algorithm string) []float64 {

@@ -31,7 +31,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 		})
 		figures, on = whole.figures(a, c.decided, chosenErrors), whole
 	}
-	r, err := a.trainChosen(c, on)
+	r, err := a.trainChosen(c)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 
 // trainChosen trains the choice on all rows: batch algorithms with as many iterations as the budget
 // leaves. The comparison says where its thresholds are.
-func (a *autoFit) trainChosen(c *choiceOf, on *comparedOn) (*Result, error) {
+func (a *autoFit) trainChosen(c *choiceOf) (*Result, error) {
 	iterations := leastChosenIterations
 	if a.warm != nil {
 		iterations = warmIterations
@@ -126,11 +126,10 @@ func (a *autoFit) trainChosen(c *choiceOf, on *comparedOn) (*Result, error) {
 	}
 	batch, large := isBatch(c.recipe.algorithm), a.part.Rows > mostBatchRows
 	var r *Result
-	var in *inMemory
 	if batch && !large && a.fits(c.recipe) {
-		if in, err = a.trainInMemory(t, c.recipe, iterations); err == nil {
-			r = in.result
-			own = a.lastPrice(c.recipe, 0) + a.price.solving(c.recipe, int(a.part.Rows), in.solution.work)
+		var passes float64
+		if r, passes, err = a.trainInMemory(t, c.recipe, iterations); err == nil {
+			own = a.lastPrice(c.recipe, 0) + a.price.solving(c.recipe, int(a.part.Rows), passes)
 		}
 	} else {
 		r, err = a.trainByFit(t, c, iterations)
@@ -145,9 +144,6 @@ func (a *autoFit) trainChosen(c *choiceOf, on *comparedOn) (*Result, error) {
 		for k, offset := range c.result.offsets {
 			r.Models[k].Threshold += offset
 		}
-		if err := a.tuneLast(r, in, c, on); err != nil {
-			return nil, err
-		}
 		if a.data.Task == Binary {
 			r.History[r.Chosen].Threshold = r.Models[0].Threshold
 		}
@@ -160,18 +156,11 @@ func (a *autoFit) fits(r recipe) bool {
 	return a.price.rows*a.price.numbers(r.features) <= mostDesignNumbers
 }
 
-// inMemory is a training on all rows in memory.
-type inMemory struct {
-	result   *Result
-	rows     *design
-	solution solution
-}
-
-// trainInMemory trains a batch algorithm on all rows.
-func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*inMemory, error) {
+// trainInMemory trains a batch algorithm on all rows and returns what that cost, in passes.
+func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (result *Result, passes float64, err error) {
 	m, err := newMappedMoments(a.ctx, a.data, t)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	dim := a.data.Set.Info().Dim
 	if t != nil {
@@ -180,7 +169,7 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*inMemo
 	scaling := m.scaled(r.scale, dim)
 	x, err := newDesign(a.ctx, a.data, t, m, scaling)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	from := a.warm.from(x, t)
 	var hessian *hessianFactor
@@ -189,13 +178,9 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*inMemo
 	} else {
 		hessian = a.warm.hessian
 	}
-	precision := lastPrecision
-	if a.work+a.lastPrice(r, iterations) > a.budget {
-		precision = searchPrecision
-	}
-	solved, err := a.solve(x, r, iterations, from, hessian, true, precision)
+	solved, err := a.solve(x, r, iterations, from, hessian, true, lastPrecision)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for k, i := range x.column[x.kept:] {
 		if inverse := x.inverse[x.kept+k]; inverse > 0 {
@@ -207,15 +192,14 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (*inMemo
 		models[0].Intercept -= a.ommaThreshold(x, solved.w, x.biases(solved.w, 1))
 	}
 	steps := int64(solved.passes) * int64(x.rows)
-	result := &Result{
+	return &Result{
 		Task: a.data.Task, Models: models, Algorithm: r.algorithm, Folds: 1, Train: a.part,
 		Holdout: Part{Labels: make([]LabelCount, len(a.part.Labels))}, Scaling: scaling, Passes: solved.passes,
 		StepScale: 1, StepScales: []float64{1}, Steps: steps,
 		History: []HistoryEntry{{
 			Candidate: fmt.Sprintf("iteration %d", solved.iterations), Examples: steps, StepScale: 1,
 		}},
-	}
-	return &inMemory{result, x, solved}, nil
+	}, solved.work, nil
 }
 
 // trainByFit trains a choice on all rows as its algorithm does by name, or by its counterpart that

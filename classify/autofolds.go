@@ -19,7 +19,6 @@ type comparedOn struct {
 	rows       int
 	division   division
 	iterations int
-	precision  float64
 	folds      []fold // those of the first division, of the second, and so on
 	truth      []int  // the label of each entry: with Binary 0 for the positive one, else 1
 	weight     []float64
@@ -162,8 +161,7 @@ const mostFiveFolds = 6_000
 // comparison divides rows into folds.
 func (a *autoFit) comparison(d Data, by division, iterations int) (*comparedOn, error) {
 	c := &comparedOn{
-		rows: int(d.Set.Info().Rows), division: by, iterations: iterations, precision: searchPrecision,
-		results: map[recipe]*crossFitted{},
+		rows: int(d.Set.Info().Rows), division: by, iterations: iterations, results: map[recipe]*crossFitted{},
 	}
 	for k := range by.repeats {
 		stream := "auto"

@@ -44,9 +44,6 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		return nil, err
 	}
 	whole.last = true
-	if dear {
-		whole.precision = dearPrecision
-	}
 	if !isBatch(r.algorithm) {
 		_, err = a.compare([]recipe{r}, whole)
 		return whole, err
