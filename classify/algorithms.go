@@ -62,9 +62,11 @@ func isRatio(m measure.Objective) bool {
 
 func isEither(m measure.Objective) bool { return isConcave(m) || isRatio(m) }
 
+// isSmooth reports whether a measure of two classes has derivatives, which all but min have.
 func isSmooth(m measure.Objective) bool {
+	_, two := m.(measure.Measure)
 	_, corner := m.(measure.Min)
-	return isEither(m) && !corner
+	return two && !corner
 }
 
 // averageOf returns a measure of several labels as an average, the zero value if it is none.
@@ -126,7 +128,7 @@ var algorithms = []Algorithm{
 	{
 		Name: "omma", Description: "OMMA: logistic regression by L-BFGS, threshold by one online pass for any smooth " +
 			"measure of the confusion",
-		trains: isSmooth, wants: "a concave or pseudo-linear measure other than min", run: runOMMA,
+		trains: isSmooth, wants: "a measure that has derivatives, as all but min have", run: runOMMA,
 	},
 	{
 		Name: "cost-search", Description: "class-weighted search: 19 class weights, hinge SGD each, best model and " +
@@ -232,22 +234,14 @@ func algorithmOf(task Task, name string) *Algorithm {
 	return &algorithms[i]
 }
 
-// DefaultAlgorithm returns the algorithm that "auto" stands for: the first of the task that can
-// train for the measure. For two classes one that has the measure as its objective is meant, spade
-// for concave measures and stamp for pseudo-linear ones; for a measure that none can maximize it is
-// stamp, the first that tunes a threshold.
+// DefaultAlgorithm returns the algorithm that has the measure as its objective, the first of the
+// task: for two classes the online one, spade for concave measures and stamp for pseudo-linear
+// ones. No learner has another measure as its objective: for these it is sgd-logistic.
 func DefaultAlgorithm(task Task, m measure.Objective) string {
-	usual := ""
-	for _, a := range algorithms {
-		switch {
-		case a.Task != task:
-		case a.Trains(m) && (a.trains != nil || task != Binary):
-			return a.Name
-		case a.TunesThreshold && usual == "":
-			usual = a.Name
-		}
-	}
-	return usual
+	i := slices.IndexFunc(algorithms, func(a Algorithm) bool {
+		return a.Task == task && a.Trains(m) && (task != Binary || a.learner != nil)
+	})
+	return algorithms[i].Name
 }
 
 // schedule returns the schedule of steps for a configuration: the one that the options name, or

@@ -3,6 +3,7 @@ package classify
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/noregret/noregret"
@@ -117,6 +118,30 @@ func TestAutoOfStream(t *testing.T) {
 		}
 		if m1.Algorithm == Auto || m1.Options.Threshold == ThresholdZero && m1.Training.Chosen > 0 {
 			t.Errorf("%s: algorithm %s with threshold %v", m.Name(), m1.Algorithm, m1.Options.Threshold)
+		}
+	}
+}
+
+// For a measure that no online learner has as its objective logistic regressions are compared. One
+// that predicts one label has no value and is not chosen.
+func TestAutoOfStreamUndefined(t *testing.T) {
+	xs := stream(71, 6000)
+	for i := range xs {
+		xs[i].Positive = xs[i].Positive && i%16 == 0
+	}
+	m, err := FitStream(t.Context(), streamOf(t, xs, "1", "0"), StreamOptions{
+		Fit: Options{Measure: measure.MCC{}, Algorithm: Auto},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := m.Search.Tried
+	if tried[0].Value != nil || tried[1].Value == nil || m.Search.Chosen == 0 {
+		t.Errorf("candidate %d is chosen of %+v, want one with a tuned threshold", m.Search.Chosen, tried)
+	}
+	for _, x := range tried {
+		if !strings.HasPrefix(x.Algorithm, "sgd-logistic") {
+			t.Errorf("%s is a candidate", x.Algorithm)
 		}
 	}
 }

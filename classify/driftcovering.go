@@ -15,8 +15,8 @@ import (
 // than the mixture is followed after a regret of order √(n·ln T).
 //
 // The loss of a score z is the hinge max(0, min(2, 1 − y·z))/2 times the weight of the class in the
-// measure: for concave measures both classes weigh the same, for pseudo-linear ones positives and
-// negatives weigh as at the level that the mixture has reached lately. The bound on the regret is
+// measure: for pseudo-linear measures positives and negatives weigh as at the level that the
+// mixture has reached lately, for others both classes weigh the same. The bound on the regret is
 // for mixtures of convex losses. The cut at 2 makes the hinge bounded and not convex, so here it is
 // a heuristic.
 //

@@ -44,7 +44,9 @@ func TestFitEveryAlgorithm(t *testing.T) {
 	train, test := asData(t, stream(31, testsize.Of(4000, 2000))), asData(t, stream(32, testsize.Of(4000, 2000)))
 	ctx := context.Background()
 	for _, alg := range Algorithms(Binary) {
-		for _, m := range []measure.Measure{measure.FBeta{B: 1}, measure.GMean{}, measure.Kappa{}, measure.Min{}} {
+		for _, m := range []measure.Measure{
+			measure.FBeta{B: 1}, measure.GMean{}, measure.Kappa{}, measure.Min{}, measure.MCC{},
+		} {
 			if !alg.Trains(m) {
 				continue
 			}
@@ -58,7 +60,7 @@ func TestFitEveryAlgorithm(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				least := map[string]float64{"f1": 0.66, "gmean": 0.84, "kappa": 0.58, "min": 0.8}[m.Name()]
+				least := map[string]float64{"f1": 0.66, "gmean": 0.84, "kappa": 0.58, "min": 0.8, "mcc": 0.58}[m.Name()]
 				if strings.HasPrefix(alg.Name, "sgd-") || strings.HasPrefix(alg.Name, "logistic") {
 					least -= 0.35
 				}
@@ -215,9 +217,15 @@ func TestFitRefuses(t *testing.T) {
 			"algorithm stamp cannot maximize gmean",
 		},
 		"degenerate": {ok, Options{Measure: measure.Precision{}}, noregret.Usage, "degenerate maximiser"},
-		"mcc":        {ok, Options{Measure: measure.MCC{}}, noregret.Usage, "neither concave nor pseudo-linear"},
-		"passes":     {ok, Options{Measure: f1, Passes: new(-1)}, noregret.Usage, "passes is -1"},
-		"holdout":    {ok, Options{Measure: f1, Holdout: new(1.0)}, noregret.Usage, "holdout is 1"},
+		"mcc": {
+			ok,
+			Options{Measure: measure.MCC{}, Algorithm: "stamp"},
+			noregret.Usage,
+			"algorithm stamp cannot maximize mcc: it needs a pseudo-linear measure (f1, fbeta:B, jaccard, " +
+				"tversky:S,T, kappa, accuracy, ...); try sgd-logistic",
+		},
+		"passes":  {ok, Options{Measure: f1, Passes: new(-1)}, noregret.Usage, "passes is -1"},
+		"holdout": {ok, Options{Measure: f1, Holdout: new(1.0)}, noregret.Usage, "holdout is 1"},
 		"separate data and a share": {
 			ok,
 			Options{Measure: f1, Holdout: new(0.0), Valid: &ok},

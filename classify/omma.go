@@ -12,7 +12,8 @@ import (
 // (Kotłowski, Wydmuch, Schultheis, Babbar and Dembczyński, "A General Online Algorithm for
 // Optimizing Complex Performance Metrics", ICML 2024): in one pass over the rows in random order,
 // each is predicted so that the measure, linearised at the confusion of the predictions so far, is
-// largest in expectation. It works for every measure that can be differentiated.
+// largest in expectation. It works for every measure that can be differentiated. The regret is
+// O(ln n / n) for concave ones; for others, such as Matthews' correlation, no bound is known.
 func runOMMA(t *training) error {
 	model, r, err := t.solve(t.logistic(1, 1), nil, logisticIterations)
 	if err != nil {

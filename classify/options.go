@@ -26,7 +26,8 @@ const (
 type Options struct {
 	// Algorithm is the name of an algorithm as [Algorithms] lists them, or [Auto], which chooses
 	// features, learner and threshold on the data. "", and Auto where it does not choose, is the
-	// [DefaultAlgorithm]: SPADE for concave measures and STAMP for pseudo-linear ones.
+	// [DefaultAlgorithm]: SPADE for concave measures, STAMP for pseudo-linear ones and logistic
+	// regression for others, with a tuned threshold where rows are held out.
 	Algorithm string
 	// Measure is the measure to maximize: a [measure.Measure] for Binary data, else a
 	// [measure.Multi].

@@ -108,10 +108,12 @@ func (r *resolved) checkExclusions() error {
 	return nil
 }
 
-// tunes reports whether the threshold is tuned with the given options.
+// tunes reports whether the threshold is tuned with the given options. By default it is for an
+// algorithm that nobody named and that does not have the measure as its objective.
 func (a *Algorithm) tunes(o *Options) bool {
 	if o.Threshold == ThresholdDefault {
-		return a.TunesThreshold && !o.noHoldout()
+		other := a.Task == Binary && (o.Algorithm == "" || o.Algorithm == Auto) && !isEither(o.Measure)
+		return (a.TunesThreshold || other) && !o.noHoldout()
 	}
 	return o.Threshold == ThresholdTuned
 }

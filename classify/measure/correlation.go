@@ -3,8 +3,8 @@ package measure
 import "math"
 
 // MCC is Matthews' correlation coefficient (TP·TN - FP·FN)/√((TP+FP)(TP+FN)(TN+FP)(TN+FN)). It is
-// neither concave nor quasi-concave in (P, N): it can be evaluated and used to tune a threshold,
-// but not trained for. The closest trainable measures are κ and G-mean.
+// neither concave nor quasi-concave in (P, N): SPADE and STAMP cannot maximize it. It can be
+// evaluated, used to tune a threshold and differentiated.
 type MCC struct{}
 
 // Name implements [Measure].
@@ -16,8 +16,8 @@ func (MCC) Value(c Confusion) float64 {
 		(math.Sqrt(c.TP+c.FP) * math.Sqrt(c.TP+c.FN) * math.Sqrt(c.TN+c.FP) * math.Sqrt(c.TN+c.FN))
 }
 
-// FowlkesMallows is √(precision · recall) = TP/√((TP+FP)(TP+FN)). It is not quasi-concave: it can
-// be evaluated, but not trained for.
+// FowlkesMallows is √(precision · recall) = TP/√((TP+FP)(TP+FN)). It is not quasi-concave; see
+// [MCC].
 type FowlkesMallows struct{}
 
 // Name implements [Measure].

@@ -17,8 +17,9 @@ func newMeasuresCommand(a *command.App) *cobra.Command {
 		Use:   "measures",
 		Short: "List the measures",
 		Long: `List the measures by name, with the family of each and the algorithm that trains for it by
-default. Replace a parameter in a name by a number: fbeta:B becomes fbeta:1.5. A measure without
-an algorithm can be evaluated but not trained for. In the names of --task multiclass and
+default where auto does not choose. Replace a parameter in a name by a number: fbeta:B becomes
+fbeta:1.5. A measure without an algorithm is largest for a useless model, such as one that always
+predicts the same: it can be evaluated but not trained for. In the names of --task multiclass and
 multilabel, M is the name of any measure of two classes: macro_jaccard is the mean of jaccard over
 the classes or labels, and micro_jaccard is jaccard of their summed counts. With --json the output
 is a list of {name, family, algorithm}.`,

@@ -80,7 +80,7 @@ func (f *trainFlags) addTo(s *pflag.FlagSet, settings ...string) {
 	s.StringVar(&f.measure, "measure", f.measure, `measure to maximize (see "noregret measures")`)
 	s.StringVar(&f.algorithm, "algorithm", f.algorithm,
 		`algorithm (see "noregret algorithms"); auto chooses features, learner and threshold by cross-fitting `+
-			`(stamp, or spade for concave measures, if a setting of theirs is given)`)
+			`(spade, stamp or sgd-logistic, by the measure, if a setting of theirs is given)`)
 	registerSettings(s, &f.opt, settings...)
 	f.flags = s
 }

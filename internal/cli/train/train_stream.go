@@ -64,8 +64,8 @@ func (o *trainOptions) runStream(ctx context.Context, a *command.App, inputs []s
 func streamChoice(m *classify.Model) string {
 	h := m.Training.History
 	if len(h) == 1 {
-		return fmt.Sprintf("the algorithm is %s, which has %s as its objective: no others are compared with settings "+
-			"of a learner or --drift", m.Algorithm, m.Measure)
+		return fmt.Sprintf("the algorithm is %s, the default for %s: no others are compared with settings of a "+
+			"learner or --drift", m.Algorithm, m.Measure)
 	}
 	return fmt.Sprintf("the algorithm is %s, chosen among %d by what each predicted before it learned from a row",
 		h[m.Training.Chosen].Candidate, len(h))
