@@ -120,7 +120,7 @@ def main(directory, count):
     import scipy.sparse as sp
 
     for name, x, y, times, packed in load(directory):
-        if name not in os.environ.get("SETS", name):
+        if name not in (os.environ.get("SETS") or name):
             continue
         order = np.random.default_rng(1).permutation(len(y))
         many, labels = sp.vstack([x] * times, format="csr"), np.tile(y, times)
