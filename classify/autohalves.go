@@ -35,8 +35,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		iterations += 2
 	}
 	price := priceOf(iterations)
-	dear := price > left
-	if dear && (!isBatch(r.algorithm) || int64(on.rows) >= n/2) {
+	if price > left && (!isBatch(r.algorithm) || int64(on.rows) >= n/2) {
 		return nil, nil
 	}
 	whole, err := a.comparison(a.data, by, iterations)
