@@ -159,7 +159,8 @@ func (c *comparison) algorithm(name string, train, test Data, seed uint64) error
 			}
 			c.warn(r.Warnings)
 			// The model may depend on the measure through the choice among several.
-			if alg.sharesModel && len(r.History) == 1 && r.Folds == 1 && (c.task == Binary || !alg.tunes(&opt)) {
+			if alg.sharesModel && name != Auto && len(r.History) == 1 && r.Folds == 1 &&
+				(c.task == Binary || !alg.tunes(&opt)) {
 				shared = r
 			}
 		case alg.tunes(&opt):

@@ -12,6 +12,25 @@ import (
 	"github.com/noregret/noregret/internal/testsize"
 )
 
+// What auto chooses for one measure is not taken for another, also where both have the same
+// default.
+func TestCompareAutoApart(t *testing.T) {
+	t.Parallel()
+	d := rings(t, 600, 2)
+	values := func(ms ...measure.Objective) []float64 {
+		c, err := Compare(t.Context(), d, CompareOptions{
+			Measures: ms, Algorithms: []string{Auto}, Splits: 1, TrainShare: 0.7, Seed: 4,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Cells[len(c.Cells)-1].Values
+	}
+	if x, y := values(measure.MCC{}, measure.FowlkesMallows{}), values(measure.FowlkesMallows{}); !slices.Equal(x, y) {
+		t.Errorf("auto has %v after another measure and %v alone", x, y)
+	}
+}
+
 // The results for a measure do not depend on the other measures of the comparison or on their
 // order.
 func TestCompareMeasuresApart(t *testing.T) {
