@@ -16,9 +16,9 @@ import (
 // few rows and then few on more ([autoFit.compare]); of those that are within one standard error of
 // the best the simplest is trained on all rows.
 //
-// The work of all that is bounded before it begins: by mostTrainings times that of one training
-// with the usual algorithm, or leastBudget if that is more. It is counted in nanoseconds of a core
-// of 2026 by the prices of file autoprice.go, which depend on the sizes of the data only: the same
+// All that may cost mostTrainings times one training with the usual algorithm. It is planned before
+// it begins, within plannedTrainings or leastBudget if that is more, in nanoseconds of a core of
+// 2026 by the prices of file autoprice.go, which depend on the sizes of the data only: the same
 // data give the same choice on every machine.
 
 // Auto is the name of the algorithm that chooses among the others.
@@ -27,7 +27,9 @@ const Auto = "auto"
 // The budget of a search with the training of what it has chosen.
 const (
 	mostTrainings = 4
-	leastBudget   = 3e8 // three tenths of a second
+	// plannedTrainings is what the estimates may come to. The rest is for what they miss.
+	plannedTrainings = 3
+	leastBudget      = 3e8 // three tenths of a second
 )
 
 // ModelSearch says how [Auto] chose a model.
@@ -46,8 +48,8 @@ type SearchCost struct {
 	// of one training with the usual algorithm.
 	Steps         int64 `json:"steps"`
 	TrainingSteps int64 `json:"training_steps"`
-	// Trainings is the estimated time, in trainings of the usual algorithm; Budget is its bound and
-	// Own the part that is one training of what was chosen.
+	// Trainings is the estimated time, in trainings of the usual algorithm; Budget is what was
+	// planned at most and Own the part that is one training of what was chosen.
 	Trainings float64 `json:"trainings"`
 	Budget    float64 `json:"budget"`
 	Own       float64 `json:"own"`

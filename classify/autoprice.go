@@ -24,7 +24,7 @@ type prices struct {
 // number that is found in a sparse row is used for all outputs.
 const (
 	stepBase, stepDense, stepSparse = 115, 1.2, 4
-	stepGMean                       = 80  // more, for the projection of its dual
+	stepGMean                       = 50  // more, for the projection of its dual
 	stepOutput                      = 0.7 // for each other output, in the price of the first
 	denseBase, denseNumber          = 65, 0.75
 	sparseBase, sparseNumber        = 60, 6.5
@@ -52,21 +52,21 @@ func (a *autoFit) setPrices() error {
 	}
 	p.trainingSteps = int64(steps)
 	p.training = float64(steps * p.step(p.columns, p.nonZeros))
-	a.budget = max(mostTrainings*p.training, leastBudget)
+	a.budget = max(plannedTrainings*p.training, leastBudget)
 	a.price = p
-	a.price.products = p.productColumns(a.budget)
+	a.price.products = p.productColumns(max(mostTrainings*p.training, leastBudget))
 	return nil
 }
 
 // productColumns is the largest number of columns, from leastProducts to mostProducts, whose
-// products the last training can afford with half of the budget, and of which there are enough rows
-// for each.
-func (p *prices) productColumns(budget float64) int {
+// products the last training can afford with half of what all may cost, and of which there are
+// enough rows for each.
+func (p *prices) productColumns(most float64) int {
 	n := leastProducts
 	for n < mostProducts {
 		products := float64(float64((n+1)*(n+2)) / 2)
 		pass := p.visit(p.columns, p.nonZeros, products)
-		if float64(float64(p.rows*leastChosenIterations)*pass) > budget/2 || products > p.rows/rowsOfProduct {
+		if float64(float64(p.rows*leastChosenIterations)*pass) > most/2 || products > p.rows/rowsOfProduct {
 			break
 		}
 		n++

@@ -214,8 +214,8 @@ func printSearch(w io.Writer, m *classify.Model) error {
 		if m.Options.Stream {
 			own = "are this learner's"
 		}
-		_, err = fmt.Fprintf(w, "cost        %.1f trainings of the usual algorithm, at most %.1f are allowed; %.1f of "+
-			"them %s\n", s.Cost.Trainings, s.Cost.Budget, s.Cost.Own, own)
+		_, err = fmt.Fprintf(w, "cost        %.1f trainings of the usual algorithm, at most %.1f were planned; %.1f "+
+			"of them %s\n", s.Cost.Trainings, s.Cost.Budget, s.Cost.Own, own)
 		tried := show.Table{Gap: true, Left: map[int]bool{0: true, 1: true, 2: true, 4: true}}
 		tried.Add("features", "scale", "algorithm", "lambda", "threshold", "rows", "value", "behind", "±", "")
 		for i, t := range s.Tried {
