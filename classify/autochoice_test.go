@@ -191,3 +191,58 @@ func TestFinalists(t *testing.T) {
 		}
 	}
 }
+
+// What was compared by models that ended early without a preconditioner is trained without one, as
+// the algorithm of that name is.
+func TestEarlyEnd(t *testing.T) {
+	d := dependentRows(t, 2000, 20, 2, 1)
+	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &choiceOf{
+		recipe: recipe{scale: scaleStandard, algorithm: "logistic", lambda: 1}, result: &crossFitted{early: true},
+	}
+	const few = leastChosenIterations // the fewest that it makes
+	got, _, err := a.trainInMemory(nil, c, few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := a.trainByFit(nil, c, few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.result.early = false
+	optimum, _, err := a.trainInMemory(nil, c, few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := 0.0
+	for i, w := range want.Models[0].Weights {
+		if v := got.Models[0].Weights[i]; math.Abs(v-w) > 1e-4 {
+			t.Errorf("weight %d is %v, want %v", i, v, w)
+		}
+		far = max(far, math.Abs(optimum.Models[0].Weights[i]-w))
+	}
+	if far < 1 {
+		t.Errorf("with a preconditioner the weights are within %v: the test says nothing", far)
+	}
+	// Cross-fitting says whether it ended early.
+	for _, x := range []struct {
+		iterations int
+		last       bool // so that there are preconditioners
+		early      bool
+	}{{4, false, true}, {500, false, false}, {8, true, false}} {
+		on, err := a.comparison(d, division{2, 1}, x.iterations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on.last = x.last
+		if _, err := a.compare([]recipe{c.recipe}, on); err != nil {
+			t.Fatal(err)
+		}
+		if got := on.results[c.recipe].early; got != x.early {
+			t.Errorf("%+v: it ends early: %v", x, got)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type crossFitted struct {
 	offsets []float64
 	steps   int64
 	work    float64 // of a batch algorithm
+	early   bool    // whether a batch algorithm without a preconditioner ended before its optimum
 }
 
 // decided is the outcome of decisions.
@@ -118,6 +119,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 	}
 	out.steps += int64(solved.passes) * int64(x.rows)
 	out.work += a.price.solving(r, x.rows, solved.work)
+	out.early = out.early || !solved.converged && solved.hessian == nil
 	bias := x.biases(solved.w, x.outputs)
 	threshold := 0.0
 	if r.algorithm == "omma" {

@@ -128,7 +128,7 @@ func (a *autoFit) trainChosen(c *choiceOf) (*Result, error) {
 	var r *Result
 	if batch && !large && a.fits(c.recipe) {
 		var passes float64
-		if r, passes, err = a.trainInMemory(t, c.recipe, iterations); err == nil {
+		if r, passes, err = a.trainInMemory(t, c, iterations); err == nil {
 			own = a.lastPrice(c.recipe, 0) + a.price.solving(c.recipe, int(a.part.Rows), passes)
 		}
 	} else {
@@ -156,8 +156,11 @@ func (a *autoFit) fits(r recipe) bool {
 	return a.price.rows*a.price.numbers(r.features) <= mostDesignNumbers
 }
 
-// trainInMemory trains a batch algorithm on all rows and returns what that cost, in passes.
-func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (result *Result, passes float64, err error) {
+// trainInMemory trains a batch algorithm on all rows and returns what that cost, in passes. Where
+// it was compared by models without a preconditioner that ended early, it has none either: its
+// optimum may fit the rows too well.
+func (a *autoFit) trainInMemory(t *Transform, c *choiceOf, iterations int) (result *Result, passes float64, err error) {
+	r := c.recipe
 	m, err := newMappedMoments(a.ctx, a.data, t)
 	if err != nil {
 		return nil, 0, err
@@ -178,7 +181,7 @@ func (a *autoFit) trainInMemory(t *Transform, r recipe, iterations int) (result 
 	} else {
 		hessian = a.warm.hessian
 	}
-	solved, err := a.solve(x, r, iterations, from, hessian, true, lastPrecision)
+	solved, err := a.solve(x, r, iterations, from, hessian, !c.result.early, lastPrecision)
 	if err != nil {
 		return nil, 0, err
 	}
