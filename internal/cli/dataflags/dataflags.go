@@ -205,9 +205,11 @@ func (f *Flags) Load(ctx context.Context, a *command.App, inputs []string) (*dat
 func (f *Flags) TwoClasses(a *command.App, set *dataset.Set) (classify.Data, error) {
 	info := set.Info()
 	class, err := info.Positive(f.Positive)
-	if e, ok := errors.AsType[*noregret.Error](err); ok && f.Positive == "" && len(info.Labels) > 2 {
+	if e, ok := errors.AsType[*noregret.Error](err); ok {
 		hint := *e
-		hint.Message += ", or train for all of them (--measure macro_f1)"
+		if f.Positive == "" && len(info.Labels) > 2 {
+			hint.Message += ", or train for all of them (--measure macro_f1)"
+		}
 		for _, c := range info.Schema.Columns {
 			if c.Kind == dataset.LabelKind {
 				hint.Message += fmt.Sprintf("; the label is column %q (--label names another)", c.Name)
