@@ -106,7 +106,7 @@ const (
 	mostAutoFeatures = 1 << 20
 	// mostFinalists is the number of candidates in the last comparison.
 	mostFinalists = 3
-	// mostAutoDense is the largest number of features with which products are tried.
+	// mostAutoDense is the largest number of features that occur with which products are tried.
 	mostAutoDense = 1_000
 	// The iterations of batch algorithms in the comparisons, and the fewest and most at the end.
 	firstIterations, secondIterations, thirdIterations = 12, 20, 30

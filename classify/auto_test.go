@@ -144,6 +144,45 @@ func TestAuto(t *testing.T) {
 	}
 }
 
+// Hashed features number many more than the columns that they stand for: auto tries logarithms and
+// products of the few that occur.
+func TestAutoOfHashedFeatures(t *testing.T) {
+	b, err := dataset.NewBuilder(1<<18, "0", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := []uint32{70_000, 130_000, 200_000}
+	err = rings(t, 3000, 2).read(t.Context(), func(_ []uint32, value []float32, class uint16, weight float64) error {
+		return b.Add(index, value, int(class), weight)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewData(set, Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := autoModel(t, d, measure.FBeta{B: 1})
+	if m.Transform == nil || len(m.Transform.Products) == 0 {
+		t.Errorf("no products are chosen of %+v", m.Search.Tried)
+	}
+	log, err := newTransform(t.Context(), d, features{columns: "log"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []uint32{}
+	for _, c := range log.Columns {
+		got = append(got, c.Index)
+	}
+	if !slices.Equal(got, index) {
+		t.Errorf("the columns %v have logarithms, want %v", got, index)
+	}
+}
+
 // With a setting of a learner, or few rows of a class, auto is the algorithm of the measure.
 func TestAutoIsTheUsualAlgorithm(t *testing.T) {
 	d := rings(t, 1000, 2)

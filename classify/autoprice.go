@@ -37,8 +37,12 @@ const (
 // setPrices measures the data and sets the budget.
 func (a *autoFit) setPrices() error {
 	info := a.data.Set.Info()
+	columns, err := a.columns()
+	if err != nil {
+		return err
+	}
 	p := prices{
-		rows: float64(a.part.Rows), columns: float64(max(1, min(int64(info.Dim), info.NonZeros))),
+		rows: float64(a.part.Rows), columns: float64(max(1, min(int64(columns), info.NonZeros))),
 		nonZeros: float64(info.NonZeros) / float64(max(1, a.part.Rows)),
 		outputs:  float64(a.data.Task.outputs(len(a.part.Labels))),
 		stepBase: stepBase,
@@ -56,6 +60,28 @@ func (a *autoFit) setPrices() error {
 	a.price = p
 	a.price.products = p.productColumns(max(mostTrainings*p.training, leastBudget))
 	return nil
+}
+
+// columns is the number of features. If there are more than [mostAutoDense] it is that of those
+// that occur, which takes a pass: hashed features number many more than the columns that they stand
+// for.
+func (a *autoFit) columns() (int, error) {
+	n := a.data.Set.Info().Dim
+	if n <= mostAutoDense {
+		return n, nil
+	}
+	occurs := make([]bool, n)
+	n = 0
+	err := a.data.read(a.ctx, func(index []uint32, _ []float32, _ uint16, _ float64) error {
+		for _, i := range index {
+			if !occurs[i] {
+				occurs[i] = true
+				n++
+			}
+		}
+		return nil
+	})
+	return n, err
 }
 
 // productColumns is the largest number of columns, from leastProducts to mostProducts, whose

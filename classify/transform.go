@@ -277,9 +277,9 @@ const (
 
 // mapColumns maps the columns of which at least half of the values are not 0.
 func (t *Transform) mapColumns(ctx context.Context, d Data, rank bool) error {
-	rows, dim := d.Set.Info().Rows, min(t.Dim, mostMappedColumns)
-	every := max(1, (rows+mostKnotRows-1)/mostKnotRows)
-	values := make([][]float64, dim)
+	every := max(1, (d.Set.Info().Rows+mostKnotRows-1)/mostKnotRows)
+	values := make([][]float64, 1) // of the columns as they occur, after an empty one
+	place := make([]uint16, t.Dim) // of a column in values, 0 for those that do not occur
 	var at, kept int64
 	err := d.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
 		if at++; (at-1)%every != 0 {
@@ -287,8 +287,12 @@ func (t *Transform) mapColumns(ctx context.Context, d Data, rank bool) error {
 		}
 		kept++
 		for j, i := range index {
-			if int(i) < dim {
-				values[i] = append(values[i], float64(value[j]))
+			if place[i] == 0 && len(values) <= mostMappedColumns {
+				place[i] = uint16(len(values))
+				values = append(values, nil)
+			}
+			if k := place[i]; k > 0 {
+				values[k] = append(values[k], float64(value[j]))
 			}
 		}
 		return nil
@@ -296,7 +300,8 @@ func (t *Transform) mapColumns(ctx context.Context, d Data, rank bool) error {
 	if err != nil {
 		return err
 	}
-	for i, v := range values {
+	for i, k := range place {
+		v := values[k]
 		if float64(len(v)) < denseShare*float64(kept) {
 			continue
 		}
