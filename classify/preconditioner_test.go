@@ -83,6 +83,21 @@ func scaledDesign(t *testing.T, d Data, transform *Transform, scale string) *des
 	return x
 }
 
+// applied draws a vector of n numbers and returns it with what the preconditioner of p, of one
+// output, makes of its product with the Hessian at a point that is drawn, too.
+func applied(p *batch, n int) (v, product []float64) {
+	rng := random.New(1, "vectors")
+	w := make([]float64, n)
+	v = make([]float64, len(w))
+	for i := range w {
+		w[i], v[i] = 0.1*rng.NormFloat64(), rng.NormFloat64()
+	}
+	product = hessianTimes(p, w, v)
+	p.pass(w, make([]float64, len(w)))
+	p.preconditioner.apply(product)
+	return v, product
+}
+
 // hessianTimes is the product of the Hessian of p at w with v, by differences of gradients.
 func hessianTimes(p *batch, w, v []float64) []float64 {
 	const step = 1e-4
@@ -123,14 +138,7 @@ func TestPreconditionerInvertsTheHessian(t *testing.T) {
 		if h == nil || (h.norms != nil) != c.sampled {
 			t.Fatalf("%s: no preconditioner, or not of a sample as wanted (%v)", name, c.sampled)
 		}
-		rng := random.New(1, "vectors")
-		w, v := make([]float64, x.columns+1), make([]float64, x.columns+1)
-		for i := range w {
-			w[i], v[i] = 0.1*rng.NormFloat64(), rng.NormFloat64()
-		}
-		product := hessianTimes(p, w, v)
-		p.pass(w, make([]float64, len(w)))
-		h.apply(product)
+		v, product := applied(p, x.columns+1)
 		if c.sampled {
 			checkSample(t, name, h)
 		}
@@ -301,14 +309,7 @@ func TestPreconditionerWithProducts(t *testing.T) {
 			t.Fatalf("%s: %d factors of rows with zeros: %v", name, len(transform.Products), x.dense == nil)
 		}
 		p := x.problem([]float64{3, 1}, 0.01, 1000)
-		rng := random.New(1, "vectors")
-		w, v := make([]float64, x.columns+1), make([]float64, x.columns+1)
-		for i := range w {
-			w[i], v[i] = 0.1*rng.NormFloat64(), rng.NormFloat64()
-		}
-		product := hessianTimes(p, w, v)
-		p.pass(w, make([]float64, len(w)))
-		p.preconditioner.apply(product)
+		v, product := applied(p, x.columns+1)
 		for i := range v {
 			if math.Abs(product[i]-v[i]) > 1e-3 {
 				t.Errorf("%s: coordinate %d of the vector is %v, want %v", name, i, product[i], v[i])
