@@ -118,9 +118,7 @@ func newPreconditioner(x *design, lambda float64, passes int) *preconditioner {
 		}
 		h.norms = make([]float64, x.rows)
 		for i := range h.norms {
-			for _, v := range h.x.numbers(i) {
-				h.norms[i] += float64(float64(v) * float64(v))
-			}
+			h.norms[i] = dense.SquaredNorm(h.x.numbers(i))
 		}
 	}
 	h.curvature, h.share = make([]float64, x.rows), make([]float64, x.outputs)

@@ -29,6 +29,9 @@ func Products(to, factor, inverse, shift []float32) {
 	products(to[:n], factor, inverse[:n], shift[:n])
 }
 
+// SquaredNorm is Σ_k row[k]², in the order of [Dot].
+func SquaredNorm(row []float32) float64 { return squaredNorm(row) }
+
 // The forms in Go are unrolled: the loops would cost as much as the arithmetic.
 
 func goDot(w []float64, row []float32) float64 {
@@ -138,6 +141,22 @@ func goAddSquares(to []float64, g float64, row []float32) {
 	for k, v := range row {
 		to[k] += float64(float64(g*float64(v)) * float64(v))
 	}
+}
+
+func goSquaredNorm(row []float32) float64 {
+	var a, b, c, d float64
+	k := 0
+	for ; k <= len(row)-4; k += 4 {
+		v := (*[4]float32)(row[k : k+4])
+		a += float64(float64(v[0]) * float64(v[0]))
+		b += float64(float64(v[1]) * float64(v[1]))
+		c += float64(float64(v[2]) * float64(v[2]))
+		d += float64(float64(v[3]) * float64(v[3]))
+	}
+	for _, v := range row[k:] {
+		a += float64(float64(v) * float64(v))
+	}
+	return (a + b) + (c + d)
 }
 
 func goProducts(to, factor, inverse, shift []float32) {

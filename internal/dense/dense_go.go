@@ -9,4 +9,6 @@ func addOuter(to, g []float64, row []float32)          { goAddOuter(to, g, row) 
 
 func addSquares(to []float64, g float64, row []float32) { goAddSquares(to, g, row) }
 
+func squaredNorm(row []float32) float64 { return goSquaredNorm(row) }
+
 func products(to, factor, inverse, shift []float32) { goProducts(to, factor, inverse, shift) }

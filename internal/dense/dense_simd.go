@@ -200,6 +200,26 @@ func addSquares(to []float64, g float64, row []float32) {
 	goAddSquares(to[k:], g, row[k:])
 }
 
+func squaredNorm(row []float32) float64 {
+	n := len(row)
+	if n < leastColumns || !hasVectors {
+		return goSquaredNorm(row)
+	}
+	var sums archsimd.Float64x4
+	k := 0
+	for ; k <= n-4; k += 4 {
+		v := loadRow(row[k : k+4])
+		sums = sums.Add(v.Mul(v))
+	}
+	var s [4]float64
+	sums.Store(&s)
+	archsimd.ClearAVXUpperBits()
+	for _, v := range row[k:] {
+		s[0] += float64(float64(v) * float64(v))
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
+}
+
 // products takes eight products of a factor at a time. The last ones begin where they must
 // to end with the factors, so that some are written twice.
 func products(to, factor, inverse, shift []float32) {

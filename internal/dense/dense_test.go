@@ -20,26 +20,22 @@ type form struct {
 	addOuter   func(to, g []float64, row []float32)
 	addSquares func(to []float64, g float64, row []float32)
 	products   func(to, factor, inverse, shift []float32)
+	norm       func(row []float32) float64
 }
 
 // forms are those of this build, which have vectors if it was built for them, and the forms in Go.
 var forms = []form{
-	{"built", Dot, AddScaled, AddScores, AddOuter, AddSquares, Products},
-	{"go", goDot, goAddScaled, goAddScores, goAddOuter, goAddSquares, goProducts},
+	{"built", Dot, AddScaled, AddScores, AddOuter, AddSquares, Products, SquaredNorm},
+	{"go", goDot, goAddScaled, goAddScores, goAddOuter, goAddSquares, goProducts, goSquaredNorm},
 }
 
 // textbook has the sums in the order of the doc comments, one product after the other.
 var textbook = form{
 	dot: func(w []float64, row []float32) float64 {
-		var s [4]float64
-		for k, v := range row {
-			to := k % 4
-			if k >= len(row)/4*4 {
-				to = 0
-			}
-			s[to] += float64(w[k] * float64(v))
-		}
-		return (s[0] + s[1]) + (s[2] + s[3])
+		return inFourSums(len(row), func(k int) float64 { return float64(w[k] * float64(row[k])) })
+	},
+	norm: func(row []float32) float64 {
+		return inFourSums(len(row), func(k int) float64 { return float64(float64(row[k]) * float64(row[k])) })
 	},
 	addScaled: func(to []float64, g float64, row []float32) {
 		for k, v := range row {
@@ -76,6 +72,18 @@ var textbook = form{
 			}
 		}
 	},
+}
+
+func inFourSums(n int, term func(k int) float64) float64 {
+	var s [4]float64
+	for k := range n {
+		to := k % 4
+		if k >= n/4*4 {
+			to = 0
+		}
+		s[to] += term(k)
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
 // extremes are numbers at the ends of their range, which over- and underflow in products and sums.
@@ -128,6 +136,7 @@ func TestSameBits(t *testing.T) {
 					return x
 				}
 				check("Dot", func(f form) []float64 { return []float64{f.dot(weights[:columns], row)} })
+				check("SquaredNorm", func(f form) []float64 { return []float64{f.norm(row)} })
 				check("AddScaled", func(f form) []float64 {
 					return changed(weights[:columns], func(to []float64) { f.addScaled(to, few[0], row) })
 				})
@@ -221,6 +230,7 @@ func TestNoAllocation(t *testing.T) {
 			f.addOuter(w, z, row)
 			f.addSquares(w, 1e-9, row)
 			f.products(made, row[:12], inverse, inverse)
+			sum += f.norm(row)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", f.name, n)
 		}

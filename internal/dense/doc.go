@@ -3,7 +3,7 @@
 //
 // [Dot] and [AddScaled] are for one output: its score of a row, and its gradient. [AddScores] and
 // [AddOuter] are for n outputs, whose weights lie column by column: weight k·n+c belongs to column
-// k and output c.
+// k and output c. [Products] makes the products of the columns of a row.
 //
 // # The same bits everywhere
 //
