@@ -276,13 +276,16 @@ func (x *design) biases(w []float64, outputs int) []float64 {
 func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 	outputs := x.outputs
 	z, sums := make([]float64, outputs), make([]float64, outputs)
-	h, rows := newPreconditioner(x, lambda, passes), x.reader()
+	h, rows, logs := newPreconditioner(x, lambda, passes), x.reader(), make([]logSum, len(weights))
 	return &batch{preconditioner: h, pass: func(w, grad []float64) (float64, error) {
 		bias := x.biases(w, outputs)
 		clear(sums)
 		h.begin()
 		var loss compensated.Sum
 		total := 0.0
+		for y := range logs {
+			logs[y] = logSum{sum: &loss, product: 1}
+		}
 		for i := range x.rows {
 			y := int(x.truth[i])
 			k := float64(weights[y] * x.weight[i])
@@ -291,16 +294,25 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 			}
 			total += k
 			rows.scores(z, w, bias, i)
+			var linear, factor float64
 			if outputs == 1 {
-				loss.Add(twoLoss(z, y, k))
+				linear, factor = twoLoss(z, y)
 			} else {
-				loss.Add(softmaxLoss(z, y, k))
+				linear, factor = softmaxLoss(z, y)
+			}
+			loss.Add(float64(k * linear))
+			logs[y].add(k, factor)
+			for c := range z {
+				z[c] *= k
 			}
 			for c, g := range z {
 				sums[c] += g
 			}
 			h.observe(i, z, k)
 			rows.addTo(grad, z, i)
+		}
+		for y := range logs {
+			logs[y].flush()
 		}
 		value := loss.Value() / total
 		last := x.columns * outputs
@@ -319,15 +331,15 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 	}}
 }
 
-// twoLoss returns k times the logistic loss of label y and replaces the score by its derivative.
-func twoLoss(z []float64, y int, k float64) float64 {
+// twoLoss returns the logistic loss of label y as linear + ln(factor) and replaces the score by its
+// derivative.
+func twoLoss(z []float64, y int) (linear, factor float64) {
 	m := z[0]
 	if y != 0 {
 		m = -m
 	}
 	e := portable.Exp(-math.Abs(m))
-	loss := float64(k * (max(-m, 0) + portable.Log1p(e)))
-	g := -k / (1 + e)
+	g := -1 / (1 + e)
 	if m > 0 {
 		g *= e
 	}
@@ -335,11 +347,11 @@ func twoLoss(z []float64, y int, k float64) float64 {
 		g = -g
 	}
 	z[0] = g
-	return loss
+	return max(-m, 0), 1 + e
 }
 
-// softmaxLoss returns k times the loss of label y and replaces the scores by its derivatives.
-func softmaxLoss(z []float64, y int, k float64) float64 {
+// softmaxLoss is twoLoss for several outputs.
+func softmaxLoss(z []float64, y int) (linear, factor float64) {
 	top, own := z[argmax(z)], z[y]
 	mass := 0.0
 	for c := range z {
@@ -347,10 +359,30 @@ func softmaxLoss(z []float64, y int, k float64) float64 {
 		mass += z[c]
 	}
 	for c := range z {
-		z[c] = float64(k * z[c] / mass)
+		z[c] /= mass
 	}
-	z[y] -= k
-	return float64(k * (portable.Log(mass) + (top - own)))
+	z[y]--
+	return top - own, mass
+}
+
+// logSum adds Σ k·ln(f) of factors f ≥ 1 to a sum. It takes one logarithm of the product of factors
+// that follow one another with the same k: a logarithm costs as much as ten columns of a row.
+type logSum struct {
+	sum        *compensated.Sum
+	k, product float64 // of the factors that are not in the sum
+}
+
+func (s *logSum) add(k, factor float64) {
+	if k != s.k || s.product > 1e280 {
+		s.flush()
+		s.k = k
+	}
+	s.product *= factor
+}
+
+func (s *logSum) flush() {
+	s.sum.Add(float64(s.k * portable.Log(s.product)))
+	s.product = 1
 }
 
 // models returns a solution as linear models of the features that x was made of.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/compensated"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -134,6 +135,30 @@ func TestDesignProblem(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A sum of logarithms is that of the single ones: of equal and of changing weights, of so many
+// factors that their product would overflow, and of factors next to 1.
+func TestLogSum(t *testing.T) {
+	rng := random.New(3, "factors")
+	for name, draw := range map[string]func(i int) (k, factor float64){
+		"equal":    func(int) (float64, float64) { return 0.3, 1 + rng.Float64() },
+		"changing": func(i int) (float64, float64) { return float64(1 + i%7), 1 + rng.Float64() },
+		"large":    func(int) (float64, float64) { return 2, 1 + float64(1e4*rng.Float64()) },
+		"near 1":   func(int) (float64, float64) { return 1, 1 + float64(1e-9*rng.Float64()) },
+	} {
+		var got compensated.Sum
+		s, want := logSum{sum: &got, product: 1}, 0.0
+		for i := range 5000 {
+			k, factor := draw(i)
+			s.add(k, factor)
+			want += float64(k * math.Log(factor))
+		}
+		s.flush()
+		if v := got.Value(); math.Abs(v-want) > 1e-11*max(1, want) {
+			t.Errorf("%s: %v, want %v", name, v, want)
 		}
 	}
 }
