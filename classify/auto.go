@@ -111,6 +111,9 @@ const (
 	// The iterations of batch algorithms in the comparisons, and the fewest and most at the end.
 	firstIterations, secondIterations, thirdIterations = 12, 20, 30
 	leastChosenIterations, chosenIterations            = 20, 500
+	// fewestLast is the number of iterations that the last training may always have. It is planned
+	// with fewer, as most end sooner; those of rows that nearly separate the labels do not.
+	fewestLast = 30
 	// plannedIterations is the number of them that is expected where a preconditioner helps.
 	plannedIterations = 20
 )

@@ -246,3 +246,22 @@ func TestEarlyEnd(t *testing.T) {
 		}
 	}
 }
+
+// A last training that is far from its optimum goes on, whatever the search has cost.
+func TestLastTrainingGoesOn(t *testing.T) {
+	d := dependentRows(t, 2000, 20, 2, 1)
+	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.budget = 0
+	r, err := a.trainChosen(&choiceOf{
+		recipe: recipe{scale: scaleStandard, algorithm: "logistic", lambda: 1e-3}, result: &crossFitted{early: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.History[0].Candidate, "iteration 30"; got != want {
+		t.Errorf("the last training ended at %s, want %s", got, want)
+	}
+}

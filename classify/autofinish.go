@@ -110,12 +110,9 @@ func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 }
 
 // trainChosen trains the choice on all rows: batch algorithms with as many iterations as the budget
-// leaves. The comparison says where its thresholds are.
+// leaves, or fewestLast. The comparison says where its thresholds are.
 func (a *autoFit) trainChosen(c *choiceOf) (*Result, error) {
-	iterations := leastChosenIterations
-	if a.warm != nil {
-		iterations = warmIterations
-	}
+	iterations := fewestLast
 	for iterations < chosenIterations && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
 		iterations = min(iterations+iterations/4, chosenIterations)
 	}
@@ -176,9 +173,7 @@ func (a *autoFit) trainInMemory(t *Transform, c *choiceOf, iterations int) (resu
 	}
 	from := a.warm.from(x, t)
 	var hessian *hessianFactor
-	if from == nil {
-		iterations = max(iterations, leastChosenIterations)
-	} else {
+	if from != nil {
 		hessian = a.warm.hessian
 	}
 	solved, err := a.solve(x, r, iterations, from, hessian, !c.result.early, lastPrecision)

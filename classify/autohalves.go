@@ -3,8 +3,8 @@ package classify
 import "slices"
 
 // The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
-// allows them, the most: with few the figures are too low. It goes on with at least warmIterations
-// on all rows.
+// allows them, the most: with few the figures are too low. It is expected to go on with
+// warmIterations on all rows.
 const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 12
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
