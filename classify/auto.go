@@ -108,12 +108,12 @@ const (
 	mostFinalists = 3
 	// mostAutoDense is the largest number of features that occur with which products are tried.
 	mostAutoDense = 1_000
-	// The iterations of batch algorithms in the comparisons, and the fewest and most at the end.
+	// The iterations of batch algorithms in the comparisons.
 	firstIterations, secondIterations, thirdIterations = 12, 20, 30
-	leastChosenIterations, chosenIterations            = 20, 500
-	// fewestLast is the number of iterations that the last training may always have. It is planned
-	// with fewer, as most end sooner; those of rows that nearly separate the labels do not.
-	fewestLast = 30
+	// The iterations of the last training: as many as are planned for, as it may always have, and at
+	// most. Most trainings end as soon as planned. One on rows that nearly separate the labels does
+	// not, and is far from its optimum then.
+	plannedLast, allowedLast, mostLast = 20, 30, 500
 	// plannedIterations is the number of them that is expected where a preconditioner helps.
 	plannedIterations = 20
 )
@@ -299,7 +299,7 @@ func (a *autoFit) third(base Data, recipes []recipe) (*comparedOn, error) {
 func (a *autoFit) left(recipes []recipe) float64 {
 	last := 0.0
 	for _, r := range recipes {
-		last = max(last, a.lastPrice(r, leastChosenIterations))
+		last = max(last, a.lastPrice(r, plannedLast))
 	}
 	return a.budget - a.work - last
 }
@@ -371,7 +371,7 @@ func (a *autoFit) featureRecipes(d Data) []recipe {
 	}
 	products := recipe{features: features{products: true}, scale: scaleStandard, algorithm: learner, lambda: 1}
 	cheap := isDense(a.price.columns, a.price.nonZeros) || a.fits(products) ||
-		a.lastPrice(products, leastChosenIterations) <= a.budget
+		a.lastPrice(products, plannedLast) <= a.budget
 	if a.price.columns <= mostAutoDense && cheap {
 		out = append(out, products)
 	}

@@ -203,7 +203,7 @@ func TestEarlyEnd(t *testing.T) {
 	c := &choiceOf{
 		recipe: recipe{scale: scaleStandard, algorithm: "logistic", lambda: 1}, result: &crossFitted{early: true},
 	}
-	const few = leastChosenIterations // the fewest that it makes
+	const few = plannedLast
 	got, _, err := a.trainInMemory(nil, c, few)
 	if err != nil {
 		t.Fatal(err)
@@ -247,21 +247,44 @@ func TestEarlyEnd(t *testing.T) {
 	}
 }
 
-// A last training that is far from its optimum goes on, whatever the search has cost.
+// A last training that is far from its optimum goes on, whatever the search has cost, also from what
+// the halves have found; one that is near it ends.
 func TestLastTrainingGoesOn(t *testing.T) {
 	d := dependentRows(t, 2000, 20, 2, 1)
-	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.budget = 0
-	r, err := a.trainChosen(&choiceOf{
-		recipe: recipe{scale: scaleStandard, algorithm: "logistic", lambda: 1e-3}, result: &crossFitted{early: true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := r.History[0].Candidate, "iteration 30"; got != want {
-		t.Errorf("the last training ended at %s, want %s", got, want)
+	for name, x := range map[string]struct {
+		lambda      float64
+		early, warm bool
+		least, most int
+	}{
+		"far":        {1e-3, true, false, allowedLast, 2 * allowedLast},
+		"far, warm":  {1e-3, true, true, allowedLast, 2 * allowedLast},
+		"near, warm": {1, false, true, 1, warmIterations},
+	} {
+		a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := recipe{scale: scaleStandard, algorithm: "logistic", lambda: x.lambda}
+		if x.warm {
+			sample, err := a.draw(d, "sample", 1500)
+			if err != nil {
+				t.Fatal(err)
+			}
+			on, err := a.comparison(sample, division{2, 1}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole, err := a.halves(r, on); err != nil || whole == nil || a.warm == nil {
+				t.Fatalf("%s: the halves are %v, error %v", name, whole, err)
+			}
+		}
+		a.budget = 0
+		result, err := a.trainChosen(&choiceOf{recipe: r, result: &crossFitted{early: x.early}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := result.Passes; n < x.least || n > x.most {
+			t.Errorf("%s: the last training has %d passes, want %d to %d", name, n, x.least, x.most)
+		}
 	}
 }

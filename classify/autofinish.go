@@ -110,11 +110,11 @@ func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 }
 
 // trainChosen trains the choice on all rows: batch algorithms with as many iterations as the budget
-// leaves, or fewestLast. The comparison says where its thresholds are.
+// leaves, or allowedLast if that is more. The comparison says where its thresholds are.
 func (a *autoFit) trainChosen(c *choiceOf) (*Result, error) {
-	iterations := fewestLast
-	for iterations < chosenIterations && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
-		iterations = min(iterations+iterations/4, chosenIterations)
+	iterations := allowedLast
+	for iterations < mostLast && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
+		iterations = min(iterations+iterations/4, mostLast)
 	}
 	own := a.lastPrice(c.recipe, iterations)
 	t, err := newTransform(a.ctx, a.data, c.recipe.features, a.price.products)
@@ -133,6 +133,9 @@ func (a *autoFit) trainChosen(c *choiceOf) (*Result, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if batch && !large && !a.fits(c.recipe) {
+		own = a.lastPrice(c.recipe, r.Passes)
 	}
 	a.work += own
 	a.out.Cost.Own = own / a.price.training

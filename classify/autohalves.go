@@ -3,8 +3,8 @@ package classify
 import "slices"
 
 // The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
-// allows them, the most: with few the figures are too low. It is expected to go on with
-// warmIterations on all rows.
+// allows them, the most: with few the figures are too low. The training that goes on
+// from there on all rows is planned with warmIterations.
 const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 12
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
@@ -26,7 +26,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	}
 	iterations, last := leastHalvesIterations, warmIterations
 	if !isBatch(r.algorithm) {
-		iterations, last = leastChosenIterations, leastChosenIterations
+		iterations, last = plannedLast, plannedLast
 	}
 	by := division{2, 1}
 	priceOf := func(iterations int) float64 { return a.cost([]recipe{r}, by, iterations, int(n)) }

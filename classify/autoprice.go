@@ -21,7 +21,9 @@ type prices struct {
 
 // Nanoseconds of a core of 2026: for a step of an online learner on one example, and for one
 // example in a pass of a batch algorithm; dense is for rows of which at least a quarter is not 0. A
-// number that is found in a sparse row is used for all outputs.
+// number that is found in a sparse row is used for all outputs. The bases of a pass are some 25 more
+// than the pass alone takes: they stand for the features of other rows, their scores and thresholds,
+// which have no price of their own.
 const (
 	stepBase, stepDense, stepSparse = 115, 1.2, 4
 	stepGMean                       = 50  // more, for the projection of its dual
@@ -92,7 +94,7 @@ func (p *prices) productColumns(most float64) int {
 	for n < mostProducts {
 		products := float64(float64((n+1)*(n+2)) / 2)
 		pass := p.visit(p.columns, p.nonZeros, products)
-		if float64(float64(p.rows*leastChosenIterations)*pass) > most/2 || products > p.rows/rowsOfProduct {
+		if float64(float64(p.rows*plannedLast)*pass) > most/2 || products > p.rows/rowsOfProduct {
 			break
 		}
 		n++

@@ -109,6 +109,7 @@ func TestDesignProblem(t *testing.T) {
 			copy(full[int(i)*x.outputs:], small[k*x.outputs:(k+1)*x.outputs])
 		}
 		copy(full[dim*x.outputs:], small[x.columns*x.outputs:])
+		mine.evaluate(make([]float64, len(small))) // nothing is left of an earlier pass
 		mine.evaluate(small)
 		set.evaluate(full)
 		if math.Abs(mine.value-set.value) > 1e-6 {
@@ -159,6 +160,31 @@ func TestLogSum(t *testing.T) {
 		s.flush()
 		if v := got.Value(); math.Abs(v-want) > 1e-11*max(1, want) {
 			t.Errorf("%s: %v, want %v", name, v, want)
+		}
+	}
+}
+
+// The loss of a row is that of the textbook, also where it is tiny or the score infinite.
+func TestTwoLoss(t *testing.T) {
+	for _, z := range []float64{0, 0.3, -2, 20, -20, 33.5, 38, -40, 800, -800, math.Inf(1)} {
+		for y := range 2 {
+			m := z
+			if y == 1 {
+				m = -z
+			}
+			at := []float64{z}
+			linear, factor := twoLoss(at, y)
+			want := max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))
+			if got := linear + math.Log(factor); got != want && !(math.Abs(got-want) <= 3e-16*max(1, want)) {
+				t.Errorf("the loss of label %d at %v is %v, want %v", y, z, got, want)
+			}
+			slope := -1 / (1 + math.Exp(m))
+			if y == 1 {
+				slope = -slope
+			}
+			if math.Abs(at[0]-slope) > 1e-15 {
+				t.Errorf("the derivative of label %d at %v is %v, want %v", y, z, at[0], slope)
+			}
 		}
 	}
 }

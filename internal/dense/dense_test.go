@@ -258,6 +258,7 @@ func BenchmarkDense(b *testing.B) {
 			if n == 1 {
 				sum := 0.0
 				measure("Dot", func(row []float32) { sum += f.dot(w, row) })
+				measure("SquaredNorm", func(row []float32) { sum += f.norm(row) })
 				measure("AddScaled", func(row []float32) { f.addScaled(w, 1e-9, row) })
 				continue
 			}
