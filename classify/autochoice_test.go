@@ -247,8 +247,8 @@ func TestEarlyEnd(t *testing.T) {
 	}
 }
 
-// A last training that is far from its optimum goes on, whatever the search has cost, also from what
-// the halves have found; one that is near it ends.
+// A last training that is far from its optimum goes on, whatever the search has cost, also from
+// what the halves have found; one that is near it ends.
 func TestLastTrainingGoesOn(t *testing.T) {
 	d := dependentRows(t, 2000, 20, 2, 1)
 	for name, x := range map[string]struct {

@@ -363,8 +363,9 @@ func softmaxLoss(z []float64, y int) (linear, factor float64) {
 	return top - own, mass
 }
 
-// logSum adds Σ k·ln(f) of factors 1 ≤ f ≤ 65,536 to a sum. It takes one logarithm of the product of
-// factors that follow one another with the same k: a logarithm costs as much as 40 columns of a row.
+// logSum adds Σ k·ln(f) of factors 1 ≤ f ≤ 65,536 to a sum. It takes one logarithm of the product
+// of factors that follow one another with the same k: a logarithm costs as much as 40 columns of a
+// row.
 type logSum struct {
 	sum     *compensated.Sum
 	k       float64 // of the factors that are not in the sum
