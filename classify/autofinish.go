@@ -53,22 +53,18 @@ func (a *autoFit) calibrated(r recipe, on *comparedOn) []Calibration {
 		return nil
 	}
 	scores, repeats := on.results[r].scores[:on.rows], float64(on.division.repeats)
-	var out []Calibration
-	for k := range a.data.Task.outputs(len(a.data.Labels)) {
-		examples := make([]Scored, len(scores))
+	if a.data.Task == Multiclass {
+		var rows classScores
 		for i, z := range scores {
-			examples[i] = Scored{Score: z[k], Weight: float64(repeats * on.weight[i]), Positive: on.truth[i] == k}
+			rows.add(z, on.truth[i], float64(repeats*on.weight[i]))
 		}
-		if a.data.Task == Binary {
-			return calibrationOf(examples, a.opt.Calibration, sourceCrossFitted)
-		}
-		c, ok := newCalibration(examples, a.opt.Calibration, sourceCrossFitted)
-		if !ok {
-			return nil
-		}
-		out = append(out, c)
+		return rows.calibrated(a.opt.Calibration, sourceCrossFitted)
 	}
-	return out
+	examples := make([]Scored, len(scores))
+	for i, z := range scores {
+		examples[i] = Scored{Score: z[0], Weight: float64(repeats * on.weight[i]), Positive: on.truth[i] == 0}
+	}
+	return calibrationOf(examples, a.opt.Calibration, sourceCrossFitted)
 }
 
 // report lists all candidates with their results, the choices first, and returns the index of the

@@ -61,8 +61,10 @@ type Calibration struct {
 	// Rows is the number of rows, and Positives of those with the label.
 	Rows      int64 `json:"rows"`
 	Positives int64 `json:"positives"`
-	// Map maps the score, before the threshold is subtracted, to the probability.
-	Map scored.Calibration `json:"map"`
+	// Map maps the score, before the threshold is subtracted, to the probability, or with Odds the
+	// logarithm of the odds that softmax takes from the scores of all classes.
+	Map  scored.Calibration `json:"map"`
+	Odds bool               `json:"odds,omitempty"`
 	// Curve has the recalls and precisions of other thresholds, for a Binary model.
 	Curve *scored.Curve `json:"curve,omitempty"`
 }
@@ -107,6 +109,10 @@ func (t *training) calibrated(source string) ([]Calibration, error) {
 	if t.data.Task == Binary {
 		return calibrationOf(t.kept, rule, source), nil
 	}
+	if t.data.Task == Multiclass {
+		on, err := rawScores(t.ctx, t.models, *t.valid)
+		return on.calibrated(rule, source), err
+	}
 	out := make([]Calibration, len(t.models))
 	var buf [][]Scored
 	var err error
@@ -148,6 +154,7 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 	}
 	outputs := data.Task.outputs(len(data.Labels))
 	scores := make([][][]Scored, len(folds)) // by fold and model
+	classes := make([]classScores, len(folds))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for j, f := range folds {
@@ -155,6 +162,10 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 			r, err := Fit(ctx, data.withSet(f.Rest), opt)
 			if err != nil {
 				return fmt.Errorf("calibration, fold %d of %d: %w", j+1, len(folds), err)
+			}
+			if data.Task == Multiclass {
+				classes[j], err = rawScores(ctx, r.Models, data.withSet(f.Part))
+				return err
 			}
 			for k := range outputs {
 				rows := data.withSet(f.Part)
@@ -172,6 +183,10 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
+	}
+	if data.Task == Multiclass {
+		all := joined(classes)
+		return all.calibrated(rule, sourceCrossFitted), nil
 	}
 	var out []Calibration
 	for k := range outputs {
@@ -200,18 +215,44 @@ func (c *Calibration) Progressive() bool { return c.Source == sourceProgressive 
 // against the others, divided by their sum (Zadrozny and Elkan 2002). It needs a model with
 // Calibration. It is safe for concurrent use.
 func (m *Model) Probabilities(dst, scores []float64) []float64 {
-	from, sum := len(dst), 0.0
-	for k, z := range scores {
-		p := m.Calibration[k].Map.Of(z)
-		sum += p
-		dst = append(dst, p)
+	from := len(dst)
+	dst = append(dst, scores...)
+	p := dst[from:]
+	if m.Calibration[0].Odds {
+		logOdds(p)
+	}
+	sum := 0.0
+	for k, z := range p {
+		p[k] = m.Calibration[k].Map.Of(z)
+		sum += p[k]
 	}
 	if m.Task == Multiclass {
-		for k := range scores {
-			dst[from+k] /= sum
+		for k := range p {
+			p[k] /= sum
 		}
 	}
 	return dst
+}
+
+// logOdds replaces the scores of classes by z_k - ln Σ_{j≠k} e^{z_j}: what softmax takes for the
+// logarithm of the odds of a class. Where classes are trained jointly a score alone says little, as
+// those of the others may be higher or lower.
+func logOdds(z []float64) {
+	const leastRest = 1e-300 // so that the odds are finite
+	best := argmax(z)
+	top, others := z[best], 0.0 // the sum of all but the best, relative to the best
+	for k, v := range z {
+		if k != best {
+			others += portable.Exp(v - top)
+		}
+	}
+	for k, v := range z {
+		rest := others
+		if k != best {
+			rest += 1 - portable.Exp(v-top)
+		}
+		z[k] = v - (top + portable.Log(max(rest, leastRest)))
+	}
 }
 
 // checkCalibration checks the calibrations of a model file.
@@ -226,8 +267,13 @@ func (m *Model) checkCalibration() error {
 			len(m.Models))
 	}
 	for k := range m.Calibration {
-		if err := m.Calibration[k].check(fmt.Sprintf("calibration[%d]", k), m.Task == Binary); err != nil {
+		place := fmt.Sprintf("calibration[%d]", k)
+		if err := m.Calibration[k].check(place, m.Task == Binary); err != nil {
 			return err
+		}
+		if odds := m.Calibration[k].Odds; odds != m.Calibration[0].Odds || odds && m.Task != Multiclass {
+			return noregret.BadInputf(place+".odds", "%v, want the same for all classes, and none for task %s", odds,
+				m.Task)
 		}
 	}
 	return nil

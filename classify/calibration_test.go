@@ -3,6 +3,7 @@ package classify
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,88 @@ func TestCalibrationRules(t *testing.T) {
 	}
 }
 
+// The odds of a class are those of softmax, also where one class is far ahead.
+func TestLogOdds(t *testing.T) {
+	for _, z := range [][]float64{{0, 0, 0}, {1, -2, 0.5, 3}, {30, 29, -40}, {-3, 4}, {500, 480, -480}} {
+		got := slices.Clone(z)
+		logOdds(got)
+		for k := range z {
+			var others []float64
+			for j, v := range z {
+				if j != k {
+					others = append(others, v)
+				}
+			}
+			top := slices.Max(others)
+			sum := 0.0
+			for _, v := range others {
+				sum += math.Exp(v - top)
+			}
+			if want := z[k] - (top + math.Log(sum)); math.Abs(got[k]-want) > 1e-9*max(1, math.Abs(want)) {
+				t.Errorf("scores %v: the odds of class %d are e^%v, want e^%v", z, k, got[k], want)
+			}
+		}
+	}
+	far := []float64{2000, 0}
+	if logOdds(far); !allFinite(far...) || far[0] <= 0 || far[1] >= 0 {
+		t.Errorf("the odds of a class that is far ahead are e^%v", far)
+	}
+}
+
+// Probabilities of classes are near the true ones of a softmax, in which a score says little
+// without the others: the rows have a common part, which moves the scores of all classes.
+func TestProbabilitiesOfClassesAreTrue(t *testing.T) {
+	const n = 6000
+	rng := random.New(5, "softmax")
+	at, truth := make([][]float32, n), make([][]float64, n)
+	for i := range at {
+		u, v := 2*rng.NormFloat64(), 2*rng.NormFloat64()
+		z := []float64{1.5 * u, 1.5 * v, -1}
+		top, sum := slices.Max(z), 0.0
+		for k := range z {
+			z[k] = math.Exp(z[k] - top)
+			sum += z[k]
+		}
+		for k := range z {
+			z[k] /= sum
+		}
+		at[i], truth[i] = []float32{float32(u), float32(v)}, z
+	}
+	d, err := NewData(multiSet(t, []string{"a", "b", "c"}, n, func(i int) ([]uint32, []float32, int) {
+		u := rng.Float64()
+		for k, p := range truth[i] {
+			if u -= p; u < 0 {
+				return []uint32{0, 1}, at[i], k
+			}
+		}
+		return []uint32{0, 1}, at[i], 2
+	}), Multiclass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	macro, err := measure.ParseMulti("macro_f1", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, opt := range map[string]Options{
+		"auto":    {Algorithm: Auto},
+		"softmax": {Algorithm: "softmax", Calibration: CalibrationPlatt},
+		"plugin":  {Algorithm: "plugin"},
+	} {
+		opt.Measure, opt.Seed = macro, 1
+		m := modelOf(t, d, opt)
+		mean := 0.0
+		for i, x := range at {
+			for k, p := range m.Probabilities(nil, m.Classifier().RawScores(nil, []uint32{0, 1}, x)) {
+				mean += math.Abs(p-truth[i][k]) / (3 * n)
+			}
+		}
+		if mean > 0.03 {
+			t.Errorf("%s: the probabilities are %.4f off in the mean", name, mean)
+		}
+	}
+}
+
 func TestProbabilitiesOfLabels(t *testing.T) {
 	classes, labels := classSet(t, 1, 3000), labelSet(t, 1, 3000)
 	macro, err := measure.ParseMulti("macro_f1", false)
@@ -172,6 +255,7 @@ func TestCalibrationInFile(t *testing.T) {
 		"rows":         func(c *Calibration) { c.Positives = c.Rows + 1 },
 		"map.score[1]": func(c *Calibration) { c.Map.Probability[1] = 0 },
 		"curve":        func(c *Calibration) { c.Curve = nil },
+		"odds":         func(c *Calibration) { c.Odds = true },
 		"point 1":      func(c *Calibration) { c.Curve.Score[1] = c.Curve.Score[0] },
 	} {
 		bad, err := ReadModel(bytes.NewReader(raw), "m")
