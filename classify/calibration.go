@@ -48,7 +48,8 @@ const (
 	sourceProgressive = "progressive"
 )
 
-// Calibration maps the scores of a linear model to probabilities of its label. It is fitted to the
+// Calibration maps the scores of a linear model, or with Odds those of all models of classes, to
+// probabilities of its label. It is fitted to the
 // scores of rows that the model has not seen: the held-out part, with folds all rows, each scored
 // by the model of its fold, or of a stream the latter half at least, each scored before the learner
 // learned from it. On these rows model and threshold were chosen too, which makes the
@@ -110,8 +111,7 @@ func (t *training) calibrated(source string) ([]Calibration, error) {
 		return calibrationOf(t.kept, rule, source), nil
 	}
 	if t.data.Task == Multiclass {
-		on, err := rawScores(t.ctx, t.models, *t.valid)
-		return on.calibrated(rule, source), err
+		return calibrateHeldOut(t.ctx, *t.valid, t.models, rule, source)
 	}
 	out := make([]Calibration, len(t.models))
 	var buf [][]Scored
@@ -154,7 +154,6 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 	}
 	outputs := data.Task.outputs(len(data.Labels))
 	scores := make([][][]Scored, len(folds)) // by fold and model
-	classes := make([]classScores, len(folds))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for j, f := range folds {
@@ -162,10 +161,6 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 			r, err := Fit(ctx, data.withSet(f.Rest), opt)
 			if err != nil {
 				return fmt.Errorf("calibration, fold %d of %d: %w", j+1, len(folds), err)
-			}
-			if data.Task == Multiclass {
-				classes[j], err = rawScores(ctx, r.Models, data.withSet(f.Part))
-				return err
 			}
 			for k := range outputs {
 				rows := data.withSet(f.Part)
@@ -184,20 +179,29 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	all := make([][]Scored, outputs)
+	for k := range all {
+		for j := range scores {
+			all[k] = append(all[k], scores[j][k]...)
+		}
+	}
 	if data.Task == Multiclass {
-		all := joined(classes)
-		return all.calibrated(rule, sourceCrossFitted), nil
+		odds, z := make([]classOdds, len(all[0])), make([]float64, outputs)
+		for i := range odds {
+			for k := range all {
+				z[k] = all[k][i].Score
+			}
+			odds[i] = newClassOdds(z)
+		}
+		of := func(k int) ([]Scored, error) { return all[k], nil }
+		return calibrateClasses(rule, sourceCrossFitted, outputs, odds, of)
 	}
 	var out []Calibration
 	for k := range outputs {
-		var all []Scored
-		for j := range scores {
-			all = append(all, scores[j][k]...)
-		}
 		if data.Task == Binary {
-			return calibrationOf(all, rule, sourceCrossFitted), nil
+			return calibrationOf(all[k], rule, sourceCrossFitted), nil
 		}
-		c, ok := newCalibration(all, rule, sourceCrossFitted)
+		c, ok := newCalibration(all[k], rule, sourceCrossFitted)
 		if !ok {
 			return nil, nil
 		}
@@ -212,14 +216,17 @@ func (c *Calibration) Progressive() bool { return c.Source == sourceProgressive 
 
 // Probabilities appends the probabilities for the scores of [Classifier.RawScores] to dst: with
 // Binary that of the positive label, else that of each label. Those of classes are each class's
-// against the others, divided by their sum (Zadrozny and Elkan 2002). It needs a model with
-// Calibration. It is safe for concurrent use.
+// against the others, by its score or its odds, divided by their sum (Zadrozny and Elkan 2002). It
+// needs a model with Calibration. It is safe for concurrent use.
 func (m *Model) Probabilities(dst, scores []float64) []float64 {
 	from := len(dst)
 	dst = append(dst, scores...)
 	p := dst[from:]
 	if m.Calibration[0].Odds {
-		logOdds(p)
+		odds := newClassOdds(p)
+		for k, z := range p {
+			p[k] = odds.of(k, z)
+		}
 	}
 	sum := 0.0
 	for k, z := range p {
@@ -232,27 +239,6 @@ func (m *Model) Probabilities(dst, scores []float64) []float64 {
 		}
 	}
 	return dst
-}
-
-// logOdds replaces the scores of classes by z_k - ln Σ_{j≠k} e^{z_j}: what softmax takes for the
-// logarithm of the odds of a class. Where classes are trained jointly a score alone says little, as
-// those of the others may be higher or lower.
-func logOdds(z []float64) {
-	const leastRest = 1e-300 // so that the odds are finite
-	best := argmax(z)
-	top, others := z[best], 0.0 // the sum of all but the best, relative to the best
-	for k, v := range z {
-		if k != best {
-			others += portable.Exp(v - top)
-		}
-	}
-	for k, v := range z {
-		rest := others
-		if k != best {
-			rest += 1 - portable.Exp(v-top)
-		}
-		z[k] = v - (top + portable.Log(max(rest, leastRest)))
-	}
 }
 
 // checkCalibration checks the calibrations of a model file.
@@ -272,8 +258,8 @@ func (m *Model) checkCalibration() error {
 			return err
 		}
 		if odds := m.Calibration[k].Odds; odds != m.Calibration[0].Odds || odds && m.Task != Multiclass {
-			return noregret.BadInputf(place+".odds", "%v, want the same for all classes, and none for task %s", odds,
-				m.Task)
+			return noregret.BadInputf(place+".odds", "%v, want true for all classes of a multiclass model or for none",
+				odds)
 		}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/classify/scored"
 	"github.com/noregret/noregret/internal/random"
@@ -104,30 +106,114 @@ func TestCalibrationRules(t *testing.T) {
 }
 
 // The odds of a class are those of softmax, also where one class is far ahead.
-func TestLogOdds(t *testing.T) {
-	for _, z := range [][]float64{{0, 0, 0}, {1, -2, 0.5, 3}, {30, 29, -40}, {-3, 4}, {500, 480, -480}} {
-		got := slices.Clone(z)
-		logOdds(got)
+func TestClassOdds(t *testing.T) {
+	for _, z := range [][]float64{
+		{0, 0, 0}, {1, -2, 0.5, 3}, {50, 0, -5}, {-3, 4}, {800, 799, -800}, {2000, 0},
+		{-2000, 2000, 1999, 0}, {-5, -900},
+	} {
+		odds := newClassOdds(z)
 		for k := range z {
-			var others []float64
-			for j, v := range z {
-				if j != k {
-					others = append(others, v)
-				}
-			}
-			top := slices.Max(others)
-			sum := 0.0
+			others := slices.Delete(slices.Clone(z), k, k+1)
+			top, sum := slices.Max(others), 0.0
 			for _, v := range others {
 				sum += math.Exp(v - top)
 			}
-			if want := z[k] - (top + math.Log(sum)); math.Abs(got[k]-want) > 1e-9*max(1, math.Abs(want)) {
-				t.Errorf("scores %v: the odds of class %d are e^%v, want e^%v", z, k, got[k], want)
+			want := (z[k] - top) - math.Log(sum)
+			if got := odds.of(k, z[k]); math.Abs(got-want) > 1e-12*max(1, math.Abs(want)) {
+				t.Errorf("scores %v: the odds of class %d are e^%v, want e^%v", z, k, got, want)
 			}
 		}
 	}
-	far := []float64{2000, 0}
-	if logOdds(far); !allFinite(far...) || far[0] <= 0 || far[1] >= 0 {
-		t.Errorf("the odds of a class that is far ahead are e^%v", far)
+	for _, z := range [][]float64{{math.MaxFloat64, -math.MaxFloat64}, {0, -math.MaxFloat64, math.MaxFloat64}} {
+		odds := newClassOdds(z)
+		for k, v := range z {
+			if got := odds.of(k, v); !allFinite(got) {
+				t.Errorf("scores %v: the odds of class %d are e^%v", z, k, got)
+			}
+		}
+	}
+}
+
+// Scores of models that are each of one class against the others are calibrated as they are, those
+// of classes trained jointly by their odds, with the weights of the rows.
+func TestScoresOrOdds(t *testing.T) {
+	for _, joint := range []bool{false, true} {
+		rng := random.New(6, "classes")
+		var rows classScores
+		for range 4000 {
+			u, noise := 3*rng.NormFloat64(), 6*rng.NormFloat64()
+			truth := 1
+			if rng.Float64() < 1/(1+math.Exp(-u)) {
+				truth = 0
+			}
+			if joint { // all scores are moved alike
+				rows.add([]float64{u + noise, noise, noise - 2}, truth, 1)
+			} else { // the third says nothing
+				rows.add([]float64{u, -u, noise}, truth, 1)
+			}
+			if rng.IntN(2) == 0 {
+				rows.add(slices.Clone(rows.scores[len(rows.scores)-1]), 2, 2)
+			}
+		}
+		c, err := rows.calibrated(CalibrationPlatt, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c[0].Odds != joint {
+			t.Errorf("classes trained jointly: %t; the calibration is by odds: %t", joint, c[0].Odds)
+		}
+		m, share := Model{Task: Multiclass, Calibration: c}, 0.0
+		for i, z := range rows.scores {
+			share += rows.weight[i] * m.Probabilities(nil, z)[2] / 8000
+		}
+		if math.Abs(share-0.5) > 0.05 { // some 2,000 rows of weight 2 beside 4,000 of weight 1
+			t.Errorf("the third class has the share %.3f, want .5", share)
+		}
+	}
+}
+
+// Thresholds change nothing of probabilities, which are of the scores without them.
+func TestProbabilitiesWithoutThresholds(t *testing.T) {
+	d := classSet(t, 1, 1500)
+	macro, err := measure.ParseMulti("macro_f1", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{
+		Algorithm: "softmax", Measure: macro, Seed: 1, Holdout: new(0.2), Calibration: CalibrationPlatt,
+		Threshold: ThresholdZero,
+	}
+	plain, err := crossCalibrated(t.Context(), d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heldOut := modelOf(t, d, opt)
+	opt.Threshold = ThresholdTuned
+	tuned, err := crossCalibrated(t.Context(), d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(plain, tuned); diff != "" {
+		t.Errorf("cross-fitted, with thresholds:\n%s", diff)
+	}
+	m := modelOf(t, d, opt)
+	if m.Models[0].Threshold == heldOut.Models[0].Threshold {
+		t.Error("no threshold was tuned: the test says nothing")
+	}
+	if diff := cmp.Diff(heldOut.Calibration, m.Calibration); diff != "" {
+		t.Errorf("held out, with thresholds:\n%s", diff)
+	}
+	// The file keeps what the calibration is of, for all classes or none.
+	back, err := ReadModel(bytes.NewReader(written(t, m)), "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !m.Calibration[0].Odds || cmp.Diff(back.Calibration, m.Calibration) != "" {
+		t.Errorf("by odds: %t, read back: %t", m.Calibration[0].Odds, back.Calibration[0].Odds)
+	}
+	back.Calibration[1].Odds = false
+	if err := back.Validate(); err == nil || !strings.Contains(err.Error(), "calibration[1].odds") {
+		t.Errorf("odds of some classes: the error is %v", err)
 	}
 }
 

@@ -3,15 +3,11 @@ package classify
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/noregret/noregret/classify/measure"
-	"github.com/noregret/noregret/internal/compensated"
-	"github.com/noregret/noregret/internal/portable"
 )
 
 // tuningFolds is the number of folds on whose scores thresholds of several classes are tuned.
@@ -58,8 +54,10 @@ func crossTuned(ctx context.Context, data Data, opt resolved) (*Result, error) {
 		return nil, err
 	}
 	out := t.finished(1)
-	on := joined(parts)
-	for j := range parts {
+	var on classScores
+	for j, p := range parts {
+		on.scores, on.truth = append(on.scores, p.scores...), append(on.truth, p.truth...)
+		on.weight = append(on.weight, p.weight...)
 		out.Passes, out.Steps = out.Passes+runs[j].result.Passes, out.Steps+runs[j].steps
 	}
 	m := opt.Measure.(measure.Multi)
@@ -71,87 +69,15 @@ func crossTuned(ctx context.Context, data Data, opt resolved) (*Result, error) {
 	chosen := &out.History[out.Chosen]
 	chosen.Candidate += ", tuned"
 	chosen.Holdout, out.Folds = &value, len(folds)
-	out.Calibration = on.calibrated(opt.Calibration, sourceCrossFitted)
-	return out, nil
+	out.Calibration, err = on.calibrated(opt.Calibration, len(out.Models))
+	return out, err
 }
 
 // classScores returns the scores of rows, less the thresholds.
 func (m *Classifier) classScores(ctx context.Context, d Data) (out classScores, err error) {
 	err = d.read(ctx, d.labelled(func(x LabelsExample) error {
-		out.add(m.Scores(nil, x.Index, x.Value), x.Labels[0], x.Weight)
+		out.add(m.Scores(make([]float64, 0, len(m.Models)), x.Index, x.Value), x.Labels[0], x.Weight)
 		return nil
 	}))
 	return out, err
-}
-
-// rawScores is classScores of models without their thresholds.
-func rawScores(ctx context.Context, models []Linear, d Data) (classScores, error) {
-	m := Classifier{Task: Multiclass, Models: slices.Clone(models)}
-	for k := range m.Models {
-		m.Models[k].Threshold = 0
-	}
-	return m.classScores(ctx, d)
-}
-
-// joined are the entries of all parts.
-func joined(parts []classScores) (out classScores) {
-	for _, p := range parts {
-		out.scores, out.truth = append(out.scores, p.scores...), append(out.truth, p.truth...)
-		out.weight = append(out.weight, p.weight...)
-	}
-	return out
-}
-
-// calibrated returns the calibration of each class against the others, by scores or by their odds,
-// whichever has the smaller log loss on the entries; nil if there are none.
-func (c *classScores) calibrated(rule CalibrationRule, source string) []Calibration {
-	if rule == CalibrationNone || len(c.scores) == 0 {
-		return nil
-	}
-	best := c.calibratedBy(rule, source, false)
-	if odds := c.calibratedBy(rule, source, true); odds != nil && c.logLoss(odds) < c.logLoss(best) {
-		return odds
-	}
-	return best
-}
-
-// calibratedBy is calibrated by one of the two.
-func (c *classScores) calibratedBy(rule CalibrationRule, source string, odds bool) []Calibration {
-	scores := c.scores
-	if odds {
-		scores = make([][]float64, len(c.scores))
-		for i, z := range c.scores {
-			scores[i] = slices.Clone(z)
-			logOdds(scores[i])
-		}
-	}
-	var out []Calibration
-	examples := make([]Scored, len(scores))
-	for k := range scores[0] {
-		for i, z := range scores {
-			examples[i] = Scored{Score: z[k], Weight: c.weight[i], Positive: c.truth[i] == k}
-		}
-		one, ok := newCalibration(slices.Clone(examples), rule, source)
-		if !ok {
-			return nil
-		}
-		one.Odds = odds
-		out = append(out, one)
-	}
-	return out
-}
-
-// logLoss is that of the entries by the given calibrations, infinite for none.
-func (c *classScores) logLoss(by []Calibration) float64 {
-	if by == nil {
-		return math.Inf(1)
-	}
-	m := Model{Task: Multiclass, Calibration: by}
-	var loss compensated.Sum
-	var p []float64
-	for i, z := range c.scores {
-		p = m.Probabilities(p[:0], z)
-		loss.Add(float64(-c.weight[i] * portable.Log(p[c.truth[i]])))
-	}
-	return loss.Value()
 }

@@ -32,8 +32,8 @@ type Model struct {
 	Transform *Transform
 	// Scaling is the standardisation used in training; nil if it is unknown.
 	Scaling *ModelScaling
-	// Calibration maps the scores of each of Models to probabilities; nil if nothing was held out
-	// or, of a stream, scored before it was learned from.
+	// Calibration maps the scores of Models to the probabilities of their labels; nil if nothing
+	// was held out or, of a stream, scored before it was learned from.
 	Calibration []Calibration
 	// Options are the options of the training.
 	Options ModelOptions

@@ -26,7 +26,8 @@ const answersLong = `
 one of several classes. To --json it adds the key "probability", that of the positive label, or
 "probabilities", an object by label. The probabilities were fitted in training to scores of held-out
 rows (train --calibration), or of rows of a stream before the model learned from them; for several
-classes those of each class against the others are divided by their sum.
+classes those of each class against the others, by its score or by its odds among the scores of all,
+are divided by their sum.
 
 For two classes the threshold may be chosen now, from the same held-out rows. --at-recall R takes
 the highest one that finds at least the share R of the positives, and --at-precision P the lowest
