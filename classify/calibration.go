@@ -235,7 +235,9 @@ func (m *Model) Probabilities(dst, scores []float64) []float64 {
 	}
 	if m.Task == Multiclass {
 		for k := range p {
-			p[k] /= sum
+			if p[k] /= sum; sum == 0 { // all are too small for a number
+				p[k] = 1 / float64(len(p))
+			}
 		}
 	}
 	return dst

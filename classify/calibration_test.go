@@ -108,8 +108,14 @@ func TestCalibrationRules(t *testing.T) {
 // The odds of a class are those of softmax, also where one class is far ahead.
 func TestClassOdds(t *testing.T) {
 	for _, z := range [][]float64{
-		{0, 0, 0}, {1, -2, 0.5, 3}, {50, 0, -5}, {-3, 4}, {800, 799, -800}, {2000, 0},
-		{-2000, 2000, 1999, 0}, {-5, -900},
+		{0, 0, 0},
+		{1, -2, 0.5, 3},
+		{50, 0, -5},
+		{-3, 4},
+		{800, 799, -800},
+		{2000, 0},
+		{-2000, 2000, 1999, 0},
+		{-5, -900},
 	} {
 		odds := newClassOdds(z)
 		for k := range z {
@@ -169,6 +175,18 @@ func TestScoresOrOdds(t *testing.T) {
 		if math.Abs(share-0.5) > 0.05 { // some 2,000 rows of weight 2 beside 4,000 of weight 1
 			t.Errorf("the third class has the share %.3f, want .5", share)
 		}
+	}
+}
+
+// Probabilities that are all too small for a number become the same for all classes.
+func TestProbabilitiesTooSmall(t *testing.T) {
+	m := Model{Task: Multiclass}
+	for range 4 {
+		m.Calibration = append(m.Calibration, Calibration{Map: scored.Calibration{Slope: 1, Offset: -2000}})
+	}
+	want := []float64{0.25, 0.25, 0.25, 0.25}
+	if got := m.Probabilities(nil, make([]float64, 4)); !slices.Equal(got, want) {
+		t.Errorf("the probabilities are %v, want %v", got, want)
 	}
 }
 

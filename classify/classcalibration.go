@@ -97,7 +97,11 @@ func calibrateClasses(rule CalibrationRule, source string, classes int, odds []c
 	for by := range fits {
 		var loss compensated.Sum
 		for i, w := range weights {
-			loss.Add(float64(-w * portable.Log(max(own[by][i]/sum[by][i], leastProbability))))
+			p := leastProbability
+			if own[by][i] > 0 {
+				p = max(p, own[by][i]/sum[by][i])
+			}
+			loss.Add(float64(-w * portable.Log(p)))
 		}
 		if v := loss.Value(); !failed[by] && (v < least || best < 0) {
 			best, least = by, v
