@@ -43,19 +43,10 @@ func rings(t *testing.T, n, classes int) Data {
 			t.Fatal(err)
 		}
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	task := Binary
 	if classes > 2 {
-		task = Multiclass
+		return builtData(t, b, Multiclass)
 	}
-	d, err := NewData(set, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return builtData(t, b, Binary)
 }
 
 func autoModel(t *testing.T, d Data, m measure.Objective) *Model {
@@ -158,14 +149,7 @@ func TestAutoOfHashedFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewData(set, Binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := builtData(t, b, Binary)
 	m := autoModel(t, d, measure.FBeta{B: 1})
 	if m.Transform == nil || len(m.Transform.Products) == 0 {
 		t.Errorf("no products are chosen of %+v", m.Search.Tried)
@@ -325,14 +309,7 @@ func TestColumnMaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewData(set, Binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := builtData(t, b, Binary)
 	for _, by := range []string{"rank", "log"} {
 		tr, err := newTransform(context.Background(), d, features{columns: by}, 0)
 		if err != nil {
@@ -385,14 +362,7 @@ func logitRows(t *testing.T, n int, seed uint64) Data {
 			t.Fatal(err)
 		}
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewData(set, Binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := builtData(t, b, Binary)
 	return d
 }
 

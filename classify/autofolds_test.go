@@ -33,14 +33,7 @@ func fewRings(t *testing.T, n, positives int) Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err = NewData(set, Binary); err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return builtData(t, b, Binary)
 }
 
 // With few rows of a class the candidates are compared by repeated folds, so that auto still finds
@@ -158,14 +151,7 @@ func TestLastComparison(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewData(set, Binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := builtData(t, b, Binary)
 	m := autoModel(t, d, measure.GMean{})
 	tried := m.Search.Tried
 	last := slices.IndexFunc(tried, func(x TriedRecipe) bool { return x.Behind != nil })

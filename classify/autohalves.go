@@ -3,8 +3,8 @@ package classify
 import "slices"
 
 // The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
-// allows them, the most: with few the figures are too low. The training that goes on
-// from there on all rows is planned with warmIterations.
+// allows them, the most: with few the figures are too low. The training on all rows that goes on
+// from there is planned with warmIterations.
 const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 12
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw

@@ -48,24 +48,24 @@ const (
 	sourceProgressive = "progressive"
 )
 
-// Calibration maps the scores of a linear model, or with Odds those of all models of classes, to
-// probabilities of its label. It is fitted to the
-// scores of rows that the model has not seen: the held-out part, with folds all rows, each scored
-// by the model of its fold, or of a stream the latter half at least, each scored before the learner
-// learned from it. On these rows model and threshold were chosen too, which makes the
-// probabilities, and what the curve says of thresholds, slightly too good. The model at the end of
-// a stream is none of those that scored its latter half, and has seen more rows: what is said of
-// its thresholds is approximate.
+// Calibration maps the score of a linear model to the probability of its label. With Odds it maps
+// the odds that the scores of all classes give the label. It is fitted to the scores of rows that
+// the model has not seen: the held-out part, with folds all rows, each scored by the model of its
+// fold, or of a stream the latter half at least, each scored before the learner learned from it. On
+// these rows model and threshold were chosen too, which makes the probabilities, and what the curve
+// says of thresholds, slightly too good. The model at the end of a stream is none of those that
+// scored its latter half, and has seen more rows: what is said of its thresholds is approximate.
 type Calibration struct {
 	// Source is "held out", "cross-fitted" or "progressive".
 	Source string `json:"source"`
 	// Rows is the number of rows, and Positives of those with the label.
 	Rows      int64 `json:"rows"`
 	Positives int64 `json:"positives"`
-	// Map maps the score, before the threshold is subtracted, to the probability, or with Odds the
-	// logarithm of the odds that softmax takes from the scores of all classes.
-	Map  scored.Calibration `json:"map"`
-	Odds bool               `json:"odds,omitempty"`
+	// Map maps the score, before the threshold is subtracted, to the probability.
+	Map scored.Calibration `json:"map"`
+	// Odds says, of all classes of a Multiclass model or of none, that Map is from the logarithm of
+	// the odds in softmax: the score less ln Σ e^z of the scores z of all other classes.
+	Odds bool `json:"odds,omitempty"`
 	// Curve has the recalls and precisions of other thresholds, for a Binary model.
 	Curve *scored.Curve `json:"curve,omitempty"`
 }

@@ -44,6 +44,20 @@ func classSet(t *testing.T, seed uint64, n int) Data {
 	return d
 }
 
+// builtData returns the rows added to b as data of a task.
+func builtData(t *testing.T, b *dataset.Builder, task Task) Data {
+	t.Helper()
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewData(set, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // labelSet is the problem of labelRows with lists of labels in both orders and rows without any.
 func labelSet(t *testing.T, seed uint64, n int) Data {
 	t.Helper()

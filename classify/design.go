@@ -330,7 +330,7 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 }
 
 // twoLoss returns the logistic loss of label y as linear + ln(factor) and replaces the score by its
-// derivative. A row with less loss than 1e-16 has none: that is the error of a mean of losses.
+// derivative. A loss below 1e-16 is rounded to 0, which changes no mean of losses that matters.
 func twoLoss(z []float64, y int) (linear, factor float64) {
 	m := z[0]
 	if y != 0 {
@@ -348,7 +348,7 @@ func twoLoss(z []float64, y int) (linear, factor float64) {
 	return max(-m, 0), 1 + e
 }
 
-// softmaxLoss is twoLoss for several outputs.
+// softmaxLoss is twoLoss for the scores of several labels.
 func softmaxLoss(z []float64, y int) (linear, factor float64) {
 	top, own := z[argmax(z)], z[y]
 	mass := 0.0

@@ -33,15 +33,7 @@ func sparseRows(t *testing.T, n, dim int, task Task, classes ...string) Data {
 			t.Fatal(err)
 		}
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewData(set, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return builtData(t, b, task)
 }
 
 // A design's problem has the value and the gradient of the problem that reads the rows from the

@@ -38,19 +38,10 @@ func denseRows(t *testing.T, n, classes int) Data {
 			t.Fatal(err)
 		}
 	}
-	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	task := Binary
 	if classes > 2 {
-		task = Multiclass
+		return builtData(t, b, Multiclass)
 	}
-	d, err := NewData(set, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return builtData(t, b, Binary)
 }
 
 // TestDenseModelBytes: models of dense rows have the bytes that are written here, in a build with

@@ -74,6 +74,7 @@ var textbook = form{
 	},
 }
 
+// inFourSums adds terms in the order of Dot.
 func inFourSums(n int, term func(k int) float64) float64 {
 	var s [4]float64
 	for k := range n {
