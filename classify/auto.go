@@ -110,9 +110,9 @@ const (
 	mostAutoDense = 1_000
 	// The iterations of batch algorithms in the comparisons.
 	firstIterations, secondIterations, thirdIterations = 12, 20, 30
-	// The iterations of the last training: as many as are planned for, as it may always have, and
-	// at most. Most trainings end as soon as planned. One on rows that nearly separate the labels
-	// does not, and is far from its optimum then.
+	// The iterations of the last training: as many as are planned for, as it may have whatever the
+	// search has cost, and at most. Most trainings end as soon as planned. One on rows that nearly
+	// separate the labels does not, and is far from its optimum then.
 	plannedLast, allowedLast, mostLast = 20, 30, 500
 	// plannedIterations is the number of them that is expected where a preconditioner helps.
 	plannedIterations = 20

@@ -29,7 +29,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 		a.out.Chosen = slices.IndexFunc(choices, func(x choiceOf) bool {
 			return x.recipe == c.recipe && x.tuned == c.tuned
 		})
-		figures, on = whole.figures(a, c.decided, chosenErrors), whole
+		figures, on = a.halvesFigures(c, whole, on), whole
 	}
 	r, err := a.trainChosen(c)
 	if err != nil {
@@ -107,9 +107,13 @@ func (a *autoFit) lastPrice(r recipe, iterations int) float64 {
 }
 
 // trainChosen trains the choice on all rows: batch algorithms with as many iterations as the budget
-// leaves, or allowedLast if that is more. The comparison says where its thresholds are.
+// leaves, or if that is more allowedLast, or what the halves had if these had fewer. The comparison
+// says where its thresholds are.
 func (a *autoFit) trainChosen(c *choiceOf) (*Result, error) {
 	iterations := allowedLast
+	if a.warm != nil {
+		iterations = min(iterations, a.warm.iterations)
+	}
 	for iterations < mostLast && a.work+a.lastPrice(c.recipe, iterations+iterations/4) <= a.budget {
 		iterations = min(iterations+iterations/4, mostLast)
 	}

@@ -1,18 +1,24 @@
 package classify
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
 // allows them, the most: with few the figures are too low. The training on all rows that goes on
-// from there is planned with warmIterations.
-const leastHalvesIterations, mostHalvesIterations, warmIterations = 14, 40, 12
+// from there is planned with warmIterations. It may have as many as the halves, so that these can
+// tell what it makes.
+const leastHalvesIterations, mostHalvesIterations, warmIterations = 22, 40, 12
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
-// features, the transforms that make these, and the last Hessian.
+// features, the transforms that make these, the last Hessian, and the iterations that they may have
+// had.
 type warmStart struct {
 	models     [][]Linear
 	transforms []*Transform
 	hessian    *hessianFactor
+	iterations int
 }
 
 // halves trains the chosen recipe on each half of all rows and decides the other half, unless the
@@ -47,7 +53,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		_, err = a.compare([]recipe{r}, whole)
 		return whole, err
 	}
-	out, warm := new(crossFitted), new(warmStart)
+	out, warm := new(crossFitted), &warmStart{iterations: iterations}
 	for i := range whole.folds { // one after the other: memory is for one
 		m := &mappedFold{fold: &whole.folds[i]}
 		if err := m.make(a.ctx, r.features, a.price.products); err != nil {
@@ -110,4 +116,35 @@ func (t *Transform) alike(other *Transform) bool {
 	return t.Dim == other.Dim && slices.EqualFunc(t.Columns, other.Columns, func(a, b ColumnMap) bool {
 		return a.Index == b.Index && (len(a.Knots) > 0) == (len(b.Knots) > 0)
 	}) && slices.EqualFunc(t.Products, other.Products, func(a, b ProductColumn) bool { return a.Index == b.Index })
+}
+
+// halvesFigures are the figures of the decisions of a choice on halves of all rows, given the
+// comparison before. A model of all rows is better than one of half of them. By how much is not
+// known, but by how much the halves are better than the models of that comparison is: the upper end
+// of an interval is moved up by this, or by its mean for twice the rows if it is of more.
+func (a *autoFit) halvesFigures(c *choiceOf, whole, before *comparedOn) *ModelFigures {
+	out := whole.figures(a, c.decided, chosenErrors)
+	doublings := math.Log2(whole.trainedOn() / before.trainedOn())
+	if !(doublings > 0) {
+		return out
+	}
+	fewer := before.results[c.recipe].plain
+	if c.tuned {
+		fewer = *before.results[c.recipe].tuned
+	}
+	for _, m := range figureMeasures(a.data.Task, a.opt.Measure) {
+		f := out.Of(m.Name())
+		if f == nil {
+			continue
+		}
+		if gain := (f.Value - a.value(m, fewer.cells)) / max(1, doublings); gain > 0 {
+			f.High = max(f.High, min(f.High+gain, 1))
+		}
+	}
+	return out
+}
+
+// trainedOn is the number of rows that the models of a comparison are trained on.
+func (c *comparedOn) trainedOn() float64 {
+	return float64(c.rows) * float64(c.division.folds-1) / float64(c.division.folds)
 }

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"math"
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
@@ -43,6 +44,79 @@ func TestHalvesCost(t *testing.T) {
 		if want := loading + visits*visit; visits == 0 || a.work < want/1.01 || a.work > most*want {
 			t.Errorf("%s: the work is %.3g, want %.3g to %.3g: all visits, and to load the rows", algorithm,
 				a.work, want, most*want)
+		}
+	}
+}
+
+// The interval of a figure by halves reaches up by what twice the rows have given so far: the gain
+// over models of fewer rows, by doublings if there are several. Halves that are no better, or have
+// no more rows, say nothing of it.
+func TestHalvesFigures(t *testing.T) {
+	d := sparseRows(t, 1000, 6, Binary, "0", "1")
+	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.GMean{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decisions := func(on *comparedOn, wrong int) decided { // one of so many is wrong
+		predicted := make([]int, len(on.truth))
+		for i, k := range on.truth {
+			predicted[i] = k
+			if i%wrong == 0 {
+				predicted[i] = 1 - k
+			}
+		}
+		return a.counted(on, predicted)
+	}
+	whole, err := a.comparison(d, division{2, 1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := recipe{scale: scaleStandard, algorithm: "logistic", lambda: 1}
+	for name, x := range map[string]struct {
+		rows  int64
+		by    division
+		wrong int
+		tuned bool
+		share float64 // of the gain
+	}{
+		"an eighth":             {125, division{2, 1}, 5, false, 1.0 / 3},
+		"an eighth, tuned":      {125, division{2, 1}, 5, true, 1.0 / 3},
+		"four fifths of a half": {500, division{5, 1}, 5, false, 1},
+		"better before":         {125, division{2, 1}, 50, false, 0},
+		"four fifths of all":    {999, division{5, 1}, 5, false, 0},
+		"fewer, divided thrice": {125, division{2, 3}, 5, false, 1.0 / 3},
+		"as good as it can be":  {125, division{2, 1}, 1, false, 1.0 / 3},
+	} {
+		sample, err := a.draw(d, "sample", x.rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := a.comparison(sample, x.by, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fewer, none := decisions(before, x.wrong), decisions(before, 3)
+		before.results[r] = &crossFitted{plain: fewer}
+		if x.tuned {
+			before.results[r] = &crossFitted{plain: none, tuned: &fewer}
+		}
+		c := &choiceOf{recipe: r, tuned: x.tuned, decided: decisions(whole, 10)}
+		plain := whole.figures(a, c.decided, chosenErrors)
+		got := a.halvesFigures(c, whole, before)
+		if len(got.Values) != len(plain.Values) || len(got.Values) < 5 {
+			t.Fatalf("%s: %d figures, want %d", name, len(got.Values), len(plain.Values))
+		}
+		for i, f := range got.Values {
+			m, err := Binary.Measure(f.Measure)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := plain.Values[i]
+			gain := f.Value - a.value(m, fewer.cells)
+			want.High = min(1, want.High+max(0, x.share*gain))
+			if math.Abs(f.High-want.High) > 0.01*max(0, gain)+1e-12 || f.Low != want.Low || f.Value != want.Value {
+				t.Errorf("%s: %+v, want %+v", name, f, want)
+			}
 		}
 	}
 }
