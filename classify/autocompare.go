@@ -120,15 +120,15 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 	out.steps += int64(solved.passes) * int64(x.rows)
 	out.work += a.price.solving(r, x.rows, solved.work)
 	out.early = out.early || !solved.converged && solved.hessian == nil
-	bias := x.biases(solved.w, x.outputs)
+	w, bias := x.raw(solved.w)
 	threshold := 0.0
 	if r.algorithm == "omma" {
-		threshold = a.ommaThreshold(x, solved.w, bias)
+		threshold = a.ommaThreshold(x, w, bias)
 	}
 	flat, test := make([]float64, s.test.rows*x.outputs), s.test.reader()
 	for i := range s.test.rows {
 		z := flat[i*x.outputs : (i+1)*x.outputs : (i+1)*x.outputs]
-		test.scores(z, solved.w, bias, i)
+		test.scores(z, w, bias, i)
 		z[0] -= threshold
 		out.scores = append(out.scores, z)
 	}
@@ -182,7 +182,7 @@ func (x *design) labelWeights(labels int, algorithm string) []float64 {
 	return w
 }
 
-// ommaThreshold is the threshold of [runOMMA] on the rows to train on.
+// ommaThreshold is the threshold of [runOMMA] on the rows to train on, given a solution by raw.
 func (a *autoFit) ommaThreshold(x *design, w, bias []float64) float64 {
 	two := a.opt.Measure.(measure.Measure)
 	m := newOnlineThreshold(two)

@@ -191,7 +191,8 @@ func (a *autoFit) trainInMemory(t *Transform, c *choiceOf, iterations int) (resu
 	}
 	models := x.models(solved.w, max(1, dim))
 	if r.algorithm == "omma" {
-		models[0].Intercept -= a.ommaThreshold(x, solved.w, x.biases(solved.w, 1))
+		w, bias := x.raw(solved.w)
+		models[0].Intercept -= a.ommaThreshold(x, w, bias)
 	}
 	steps := int64(solved.passes) * int64(x.rows)
 	return &Result{

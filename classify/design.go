@@ -14,8 +14,8 @@ import (
 // the columns that occur, each as (x - centre)·inverse, in rows of float32 if at least a quarter of
 // the values are not 0, else without the zeros and with the centres apart. The columns of products
 // come last. They are not kept: a [rowReader] makes them from their factors when it visits a row,
-// which takes less time than to read them from memory. A design is not changed, so it is safe for
-// concurrent use.
+// which takes less time than to read them from memory, or with one output computes with the factors
+// alone. A design is not changed, so it is safe for concurrent use.
 type design struct {
 	rows, columns int
 	outputs       int       // scores of a row: 1 for Binary data, else one for each label
@@ -35,6 +35,7 @@ type design struct {
 	factor         []float32 // those of all rows
 	productInverse []float32 // inverse of the products
 	productShift   []float32 // shift of the products
+	pair           []int     // the place of each product among the numbers of raw
 }
 
 const (
@@ -155,7 +156,7 @@ const leastDense = 0.25
 func (x *design) like(ctx context.Context, d Data, t *Transform) (*design, error) {
 	out := &design{
 		outputs: x.outputs, columns: x.columns, column: x.column, inverse: x.inverse, shift: x.shift,
-		kept: x.kept, factors: x.factors, productInverse: x.productInverse, productShift: x.productShift,
+		kept: x.kept, factors: x.factors, productInverse: x.productInverse, productShift: x.productShift, pair: x.pair,
 	}
 	return out, out.fill(ctx, d, t, x.dense != nil)
 }
@@ -217,7 +218,13 @@ func (x *design) scaleProducts(t *Transform) {
 	if x.factors == 0 {
 		return
 	}
-	n := x.factors * (x.factors + 1) / 2
+	padded := dense.Padded(x.factors)
+	for i := range x.factors {
+		for j := i; j < x.factors; j++ {
+			x.pair = append(x.pair, x.kept+dense.PairPlace(padded, i, j))
+		}
+	}
+	n := len(x.pair)
 	x.productInverse, x.productShift = slices.Repeat([]float32{1}, n), make([]float32, n)
 	mean, variance := make([]float64, n), make([]float64, n)
 	row := make([]float32, n)
@@ -248,21 +255,69 @@ func (x *design) scaleProducts(t *Transform) {
 	}
 }
 
-// biases are the constants of the outputs for solutions w with intercepts at the end: with centres
-// that are kept apart these are taken off.
-func (x *design) biases(w []float64, outputs int) []float64 {
-	bias := slices.Clone(w[x.columns*outputs : (x.columns+1)*outputs])
-	if x.dense != nil {
-		return bias
+// byFactors reports whether the scores and the gradient are computed with the factors of the
+// products in place of these.
+func (x *design) byFactors() bool { return x.factors > 0 && x.outputs == 1 }
+
+// apart reports whether the centre of column k is not in the numbers that a [rowReader] takes.
+func (x *design) apart(k int) bool {
+	return x.dense == nil && k < x.kept || x.byFactors() && k >= x.kept
+}
+
+// rawLen is the number of the weights of raw.
+func (x *design) rawLen() int {
+	if !x.byFactors() {
+		return x.columns * x.outputs
 	}
-	for k, s := range x.shift[:x.kept] {
-		if s != 0 {
+	padded := dense.Padded(x.factors)
+	return x.kept + dense.PairPlace(padded, padded, padded)
+}
+
+// raw returns a solution w, with intercepts at its end, for the numbers that a [rowReader] takes:
+// the weights, those of products by their factors in the places of [dense.Quadratic], and the
+// constants of the outputs, from which the centres that are kept apart are taken off.
+func (x *design) raw(w []float64) (weights, bias []float64) {
+	outputs := x.outputs
+	bias = slices.Clone(w[x.columns*outputs:])
+	for k, s := range x.shift {
+		if s != 0 && x.apart(k) {
 			for c := range bias {
 				bias[c] -= float64(w[k*outputs+c] * s)
 			}
 		}
 	}
-	return bias
+	if !x.byFactors() {
+		return w, bias
+	}
+	weights = make([]float64, x.rawLen())
+	copy(weights, w[:x.kept])
+	for k, to := range x.pair {
+		weights[to] = float64(w[x.kept+k] * x.inverse[x.kept+k])
+	}
+	return weights, bias
+}
+
+// addRaw adds a gradient by the weights of raw, and its sums over the rows, to that by a solution.
+func (x *design) addRaw(grad, raw, sums []float64) {
+	if x.byFactors() {
+		for k, v := range raw[:x.kept] {
+			grad[k] += v
+		}
+		for k, from := range x.pair {
+			grad[x.kept+k] += float64(raw[from] * x.inverse[x.kept+k])
+		}
+	} else {
+		for j, v := range raw {
+			grad[j] += v
+		}
+	}
+	for k, s := range x.shift {
+		if s != 0 && x.apart(k) {
+			for c, sum := range sums {
+				grad[k*x.outputs+c] -= float64(sum * s)
+			}
+		}
+	}
 }
 
 // problem is logistic regression of two labels, or multinomial of more, with a weight for each
@@ -277,9 +332,11 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 	outputs := x.outputs
 	z, sums := make([]float64, outputs), make([]float64, outputs)
 	h, rows, logs := newPreconditioner(x, lambda, passes), x.reader(), make([]logSum, len(weights))
+	raw := make([]float64, x.rawLen())
 	return &batch{preconditioner: h, pass: func(w, grad []float64) (float64, error) {
-		bias := x.biases(w, outputs)
+		v, bias := x.raw(w)
 		clear(sums)
+		clear(raw)
 		h.begin()
 		var loss compensated.Sum
 		total := 0.0
@@ -293,7 +350,7 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 				continue
 			}
 			total += k
-			rows.scores(z, w, bias, i)
+			rows.scores(z, v, bias, i)
 			var linear, factor float64
 			if outputs == 1 {
 				linear, factor = twoLoss(z, y)
@@ -307,18 +364,15 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 				sums[c] += z[c]
 			}
 			h.observe(i, z, k)
-			rows.addTo(grad, z, i)
+			rows.addTo(raw, z, i)
 		}
 		for y := range logs {
 			logs[y].flush()
 		}
 		value := loss.Value() / total
+		x.addRaw(grad, raw, sums)
 		last := x.columns * outputs
 		for j := range last {
-			c, k := j%outputs, j/outputs
-			if x.dense == nil && k < x.kept {
-				grad[j] -= float64(sums[c] * x.shift[k])
-			}
 			grad[j] = grad[j]/total + float64(lambda*w[j])
 			value += float64(lambda / 2 * w[j] * w[j])
 		}

@@ -115,9 +115,10 @@ func TestDesignProblem(t *testing.T) {
 			}
 		}
 		models, z, rows := x.models(small, dim), make([]float64, x.outputs), x.reader()
-		row, bias := 0, x.biases(small, x.outputs)
+		weights, bias := x.raw(small)
+		row := 0
 		err = d.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
-			rows.scores(z, small, bias, row)
+			rows.scores(z, weights, bias, row)
 			row++
 			for c := range z {
 				if got := models[c].Score(index, value); math.Abs(got-z[c]) > 1e-4 {
@@ -244,7 +245,8 @@ func TestDesignProducts(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := []float64{0}
-	far.reader().scores(z, []float64{1e-30, 1e-30, 1, 1, 1, 0}, []float64{0}, far.rows-1)
+	weights, bias := far.raw([]float64{1e-30, 1e-30, 1, 1, 1, 0})
+	far.reader().scores(z, weights, bias, far.rows-1)
 	if z[0]-z[0] != 0 || z[0] == 0 {
 		t.Errorf("a row of the largest values has the score %v, want a finite one", z[0])
 	}
@@ -253,26 +255,34 @@ func TestDesignProducts(t *testing.T) {
 // One pass of a batch problem over rows of all columns: the value and the gradient at a point. With
 // GOEXPERIMENT=simd it runs the other form of internal/dense.
 func BenchmarkDesignPass(b *testing.B) {
-	for _, shape := range []struct{ rows, columns, outputs int }{
-		{14_000, 9, 1},
-		{14_000, 41, 1},
-		{14_000, 150, 1},
-		{14_000, 54, 7},
-		{14_000, 16, 26},
+	for _, shape := range []struct{ columns, factors, outputs int }{
+		{9, 0, 1},
+		{41, 0, 1},
+		{150, 0, 1},
+		{54, 0, 7},
+		{16, 0, 26},
+		{22, 22, 1},
+		{22, 22, 3},
 	} {
-		b.Run(fmt.Sprintf("columns=%d/outputs=%d", shape.columns, shape.outputs), func(b *testing.B) {
+		name := fmt.Sprintf("columns=%d/factors=%d/outputs=%d", shape.columns, shape.factors, shape.outputs)
+		b.Run(name, func(b *testing.B) {
+			const rows = 14_000
 			x := &design{
-				rows: shape.rows, columns: shape.columns, kept: shape.columns, outputs: shape.outputs,
-				dense: make([]float32, shape.rows*shape.columns),
+				rows: rows, columns: shape.columns, kept: shape.columns, outputs: shape.outputs,
+				dense: make([]float32, rows*shape.columns), factors: shape.factors,
 			}
 			rng := random.New(4, "pass")
 			for i := range x.dense {
 				x.dense[i] = float32(rng.NormFloat64())
 			}
+			x.column, x.inverse, x.shift = make([]uint32, x.kept), make([]float64, x.kept), make([]float64, x.kept)
+			x.factor = x.dense[:rows*x.factors]
 			labels := max(2, x.outputs)
 			for i := range x.rows {
 				x.truth, x.weight = append(x.truth, int32(i%labels)), append(x.weight, 1)
 			}
+			x.scaleProducts(new(Transform))
+			x.columns = len(x.column)
 			p := x.problem(slices.Repeat([]float64{1}, labels), 0.01, 1)
 			at := make([]float64, (x.columns+1)*x.outputs)
 			for i := range at {

@@ -17,27 +17,43 @@ func (x *design) rowFactors(i int) []float32 { return x.factor[i*x.factors : (i+
 // rowReader visits the rows of a design for one goroutine.
 type rowReader struct {
 	*design
-	product []float32 // those of row at
+	product []float32 // those of row made
+	made    int
+	padded  []float64 // the factors of row at, and zeros for dense.Quadratic
 	at      int
 	full    []float32
 }
 
 // reader returns one.
 func (x *design) reader() *rowReader {
-	return &rowReader{design: x, product: make([]float32, x.columns-x.kept), at: -1}
+	return &rowReader{
+		design: x, product: make([]float32, x.columns-x.kept), made: -1,
+		padded: make([]float64, dense.Padded(x.factors)), at: -1,
+	}
 }
 
 // products are those of row i, until the next call.
 func (x *rowReader) products(i int) []float32 {
-	if x.at != i {
+	if x.made != i {
 		dense.Products(x.product, x.rowFactors(i), x.productInverse, x.productShift)
-		x.at = i
+		x.made = i
 	}
 	return x.product
 }
 
+// paddedFactors are the factors of row i with zeros behind them, until the next call.
+func (x *rowReader) paddedFactors(i int) []float64 {
+	if x.at != i {
+		for k, v := range x.rowFactors(i) {
+			x.padded[k] = float64(v)
+		}
+		x.at = i
+	}
+	return x.padded
+}
+
 // scores writes ⟨w_c, x̂⟩ + b_c of row i to z, given the weights of the outputs of every column one
-// after the other, and the values that bias returns.
+// after the other and the constants, as raw returns them.
 func (x *rowReader) scores(z, w, bias []float64, i int) {
 	n := len(z)
 	copy(z, bias)
@@ -66,13 +82,13 @@ func (x *rowReader) scores(z, w, bias []float64, i int) {
 		return
 	}
 	if w = w[x.kept*n:]; n == 1 {
-		z[0] += dense.Dot(w, x.products(i))
+		z[0] += dense.Quadratic(w, x.paddedFactors(i))
 	} else {
 		dense.AddScores(z, w, x.products(i))
 	}
 }
 
-// addTo adds g_c·x̂ of row i to the gradients of the outputs.
+// addTo adds g_c·x̂ of row i to the gradients of the outputs by the weights of raw.
 func (x *rowReader) addTo(grad, g []float64, i int) {
 	n := len(g)
 	switch {
@@ -93,7 +109,7 @@ func (x *rowReader) addTo(grad, g []float64, i int) {
 		return
 	}
 	if grad = grad[x.kept*n:]; n == 1 {
-		dense.AddScaled(grad, g[0], x.products(i))
+		dense.AddQuadratic(grad, g[0], x.paddedFactors(i))
 	} else {
 		dense.AddOuter(grad, g, x.products(i))
 	}

@@ -65,6 +65,7 @@ func TestDenseModelBytes(t *testing.T) {
 		{"logistic", two, Options{Algorithm: "logistic", Measure: f1}, "5fa1996ff54c56dc"},
 		{"softmax", seven, Options{Algorithm: "softmax", Measure: macro}, "0d7e66b12e917330"},
 		{"auto of two classes", two, Options{Algorithm: Auto, Measure: f1}, "7a1583462171a966"},
+		{"auto of products", rings(t, 900, 2), Options{Algorithm: Auto, Measure: f1}, "89c63f0d95973c12"},
 		{"auto of seven classes", seven, Options{Algorithm: Auto, Measure: macro}, "7f80171fe0f942ea"},
 	} {
 		r, err := Fit(t.Context(), c.d, c.opt)
@@ -74,6 +75,9 @@ func TestDenseModelBytes(t *testing.T) {
 		m, err := NewModel(r, c.opt, c.d)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if products := c.name == "auto of products"; products != (m.Transform != nil && m.Transform.Products != nil) {
+			t.Errorf("%s: products are %v", c.name, products)
 		}
 		sum := sha256.Sum256(written(t, m))
 		if got := hex.EncodeToString(sum[:8]); got != c.want {

@@ -29,6 +29,27 @@ func Products(to, factor, inverse, shift []float32) {
 	products(to[:n], factor, inverse[:n], shift[:n])
 }
 
+// Padded is the length of n factors for [Quadratic]: zeros follow them up to a multiple of four.
+func Padded(n int) int { return (n + 3) &^ 3 }
+
+// PairPlace is the place of the pair i ≤ j among the pairs of so many padded factors, and that of
+// the pair (padded, padded) the number of all. Four i follow one another for each j from the first
+// of them on, so that a few pairs are of j < i, whose weights must be 0.
+func PairPlace(padded, i, j int) int {
+	first := i &^ 3
+	return first*(2*padded+4-first)/2 + 4*(j-first) + i - first
+}
+
+// Quadratic is Σ w[i,j]·u[i]·u[j] over the pairs of padded factors u, each weight in its
+// [PairPlace]. The sum for an i is over its j by twos, of which two products are added first. Times
+// u[i], it is added to one of four sums over all i, taken in turn, and these as those of [Dot].
+func Quadratic(w, u []float64) float64 { return quadratic(w[:PairPlace(len(u), len(u), len(u))], u) }
+
+// AddQuadratic adds (g·u[i])·u[j] to to[i,j] for every pair of padded factors, also those of j < i.
+func AddQuadratic(to []float64, g float64, u []float64) {
+	addQuadratic(to[:PairPlace(len(u), len(u), len(u))], g, u)
+}
+
 // SquaredNorm is Σ_k row[k]², in the order of [Dot].
 func SquaredNorm(row []float32) float64 { return squaredNorm(row) }
 
@@ -175,5 +196,47 @@ func goProducts(to, factor, inverse, shift []float32) {
 			o[k] = float32(float32(u*factor[k])*m[k]) - s[k]
 		}
 		to, inverse, shift, factor = to[n:], inverse[n:], shift[n:], factor[1:]
+	}
+}
+
+func goQuadratic(w, u []float64) float64 {
+	var a, b, c, d float64
+	for len(u) >= 4 {
+		var p, q, r, s float64
+		for v := u; len(v) >= 2; v = v[2:] {
+			w8, v := (*[8]float64)(w), (*[2]float64)(v)
+			x, y := v[0], v[1]
+			p += float64(w8[0]*x) + float64(w8[4]*y)
+			q += float64(w8[1]*x) + float64(w8[5]*y)
+			r += float64(w8[2]*x) + float64(w8[6]*y)
+			s += float64(w8[3]*x) + float64(w8[7]*y)
+			w = w[8:]
+		}
+		a += float64(u[0] * p)
+		b += float64(u[1] * q)
+		c += float64(u[2] * r)
+		d += float64(u[3] * s)
+		u = u[4:]
+	}
+	return (a + b) + (c + d)
+}
+
+func goAddQuadratic(to []float64, g float64, u []float64) {
+	for len(u) >= 4 {
+		a, b, c, d := float64(g*u[0]), float64(g*u[1]), float64(g*u[2]), float64(g*u[3])
+		for v := u; len(v) >= 2; v = v[2:] {
+			o, v := (*[8]float64)(to), (*[2]float64)(v)
+			x, y := v[0], v[1]
+			o[0] += float64(a * x)
+			o[1] += float64(b * x)
+			o[2] += float64(c * x)
+			o[3] += float64(d * x)
+			o[4] += float64(a * y)
+			o[5] += float64(b * y)
+			o[6] += float64(c * y)
+			o[7] += float64(d * y)
+			to = to[8:]
+		}
+		u = u[4:]
 	}
 }

@@ -11,4 +11,7 @@ func addSquares(to []float64, g float64, row []float32) { goAddSquares(to, g, ro
 
 func squaredNorm(row []float32) float64 { return goSquaredNorm(row) }
 
+func quadratic(w, u []float64) float64                  { return goQuadratic(w, u) }
+func addQuadratic(to []float64, g float64, u []float64) { goAddQuadratic(to, g, u) }
+
 func products(to, factor, inverse, shift []float32) { goProducts(to, factor, inverse, shift) }

@@ -246,3 +246,54 @@ func eightProducts(to []float32, u archsimd.Float32x8, factor, inverse, shift []
 	s := archsimd.LoadFloat32x8((*[8]float32)(shift[k : k+8]))
 	u.Mul(archsimd.LoadFloat32x8(v)).Mul(archsimd.LoadFloat32x8(m)).Sub(s).Store((*[8]float32)(to[k : k+8]))
 }
+
+func quadratic(w, u []float64) float64 {
+	if !hasVectors {
+		return goQuadratic(w, u)
+	}
+	var sums archsimd.Float64x4
+	bits := wideBitsOf(u)
+	for len(bits) >= 4 {
+		var four archsimd.Float64x4
+		for v := bits; len(v) >= 2; v = v[2:] {
+			w8, v := (*[8]float64)(w), (*[2]uint64)(v)
+			x, y := load(w8[:4]).Mul(wideSpread(v[0])), load(w8[4:]).Mul(wideSpread(v[1]))
+			four = four.Add(x.Add(y))
+			w = w[8:]
+		}
+		sums = sums.Add(load(u[:4]).Mul(four))
+		u, bits = u[4:], bits[4:]
+	}
+	var s [4]float64
+	sums.Store(&s)
+	archsimd.ClearAVXUpperBits()
+	return (s[0] + s[1]) + (s[2] + s[3])
+}
+
+func addQuadratic(to []float64, g float64, u []float64) {
+	if !hasVectors {
+		goAddQuadratic(to, g, u)
+		return
+	}
+	bits, scale := wideBitsOf(u), archsimd.BroadcastFloat64x4(g)
+	for len(bits) >= 4 {
+		four := scale.Mul(load(u[:4]))
+		for v := bits; len(v) >= 2; v = v[2:] {
+			o, v := (*[8]float64)(to), (*[2]uint64)(v)
+			store(load(o[:4]).Add(four.Mul(wideSpread(v[0]))), o[:4])
+			store(load(o[4:]).Add(four.Mul(wideSpread(v[1]))), o[4:])
+			to = to[8:]
+		}
+		u, bits = u[4:], bits[4:]
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// wideBitsOf and wideSpread are bitsOf and spread for float64.
+func wideBitsOf(u []float64) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(u))), len(u))
+}
+
+func wideSpread(bits uint64) archsimd.Float64x4 {
+	return archsimd.BroadcastUint64x4(bits).AsFloat64x4()
+}

@@ -21,12 +21,17 @@ type form struct {
 	addSquares func(to []float64, g float64, row []float32)
 	products   func(to, factor, inverse, shift []float32)
 	norm       func(row []float32) float64
+	quadratic  func(w, u []float64) float64
+	addQuad    func(to []float64, g float64, u []float64)
 }
 
 // forms are those of this build, which have vectors if it was built for them, and the forms in Go.
 var forms = []form{
-	{"built", Dot, AddScaled, AddScores, AddOuter, AddSquares, Products, SquaredNorm},
-	{"go", goDot, goAddScaled, goAddScores, goAddOuter, goAddSquares, goProducts, goSquaredNorm},
+	{"built", Dot, AddScaled, AddScores, AddOuter, AddSquares, Products, SquaredNorm, Quadratic, AddQuadratic},
+	{
+		"go", goDot, goAddScaled, goAddScores, goAddOuter, goAddSquares, goProducts, goSquaredNorm, goQuadratic,
+		goAddQuadratic,
+	},
 }
 
 // textbook has the sums in the order of the doc comments, one product after the other.
@@ -69,6 +74,26 @@ var textbook = form{
 				p = float32(p * inverse[k])
 				to[k] = p - shift[k]
 				k++
+			}
+		}
+	},
+	quadratic: func(w, u []float64) float64 {
+		var s [4]float64
+		for i, x := range u {
+			sum := 0.0
+			for j := i &^ 3; j < len(u); j += 2 {
+				two := float64(w[PairPlace(len(u), i, j)] * u[j])
+				two += float64(w[PairPlace(len(u), i, j+1)] * u[j+1])
+				sum += two
+			}
+			s[i%4] += float64(x * sum)
+		}
+		return (s[0] + s[1]) + (s[2] + s[3])
+	},
+	addQuad: func(to []float64, g float64, u []float64) {
+		for i, x := range u {
+			for j := i &^ 3; j < len(u); j++ {
+				to[PairPlace(len(u), i, j)] += float64(float64(g*x) * u[j])
 			}
 		}
 	},
@@ -161,9 +186,24 @@ func TestSameBits(t *testing.T) {
 				f.products(to[:k:k], factor, inverse, shift)
 				return toFloat64(to)
 			}
+			padded := Padded(n)
+			pairs := PairPlace(padded, padded, padded)
+			w, u, g := numbers(rng, pairs, share), numbers(rng, padded, share), numbers(rng, 1, share)[0]
+			added := func(f form) []float64 {
+				to := slices.Clone(w[:pairs+1])
+				f.addQuad(to[:pairs:pairs], g, u)
+				return to
+			}
 			for _, f := range forms {
 				if got, want := made(f), made(textbook); !sameBits(got, want) {
 					t.Fatalf("Products, %s, %d factors: %v, want %v", f.name, n, got, want)
+				}
+				got, want := f.quadratic(w, u), textbook.quadratic(w, u)
+				if !sameBits([]float64{got}, []float64{want}) {
+					t.Fatalf("Quadratic, %s, %d factors: %v, want %v", f.name, n, got, want)
+				}
+				if got, want := added(f), added(textbook); !sameBits(got, want) {
+					t.Fatalf("AddQuadratic, %s, %d factors: %v, want %v", f.name, n, got, want)
 				}
 			}
 		}
@@ -206,6 +246,8 @@ func TestTooShort(t *testing.T) {
 			"addOuter":   func() { f.addOuter(make([]float64, 16*6-1), make([]float64, 6), row) },
 			"addSquares": func() { f.addSquares(make([]float64, 15), 1, row) },
 			"products":   func() { f.products(make([]float32, 9), row[:4], row, row) },
+			"quadratic":  func() { f.quadratic(make([]float64, 47), make([]float64, 8)) },
+			"addQuad":    func() { f.addQuad(make([]float64, 47), 1, make([]float64, 8)) },
 		} {
 			func() {
 				defer func() {
@@ -232,6 +274,8 @@ func TestNoAllocation(t *testing.T) {
 			f.addSquares(w, 1e-9, row)
 			f.products(made, row[:12], inverse, inverse)
 			sum += f.norm(row)
+			sum += f.quadratic(w, w[:8])
+			f.addQuad(w, 1e-9, w[60:68])
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", f.name, n)
 		}
@@ -269,19 +313,51 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
-// All products of 9, 24 and 60 columns of a row; MB/s is of the products.
+// Every pair of factors has a place of its own, and the places are as many as the last says.
+func TestPairPlace(t *testing.T) {
+	for n := range 70 {
+		padded := Padded(n)
+		if padded%4 != 0 || padded < n || padded > n+3 {
+			t.Fatalf("%d factors are padded to %d", n, padded)
+		}
+		all := PairPlace(padded, padded, padded)
+		seen := make([]bool, all)
+		for i := range padded {
+			for j := i &^ 3; j < padded; j++ {
+				at := PairPlace(padded, i, j)
+				if at < 0 || at >= all || seen[at] {
+					t.Fatalf("%d factors: the pair %d, %d has the place %d of %d, or another has it", n, i, j, at, all)
+				}
+				seen[at] = true
+			}
+		}
+		if slices.Contains(seen, false) {
+			t.Fatalf("%d factors: some place of %d has no pair", n, all)
+		}
+	}
+}
+
+// All products of 9, 24 and 60 columns of a row, and their score and gradient without making them;
+// MB/s is of the products.
 func BenchmarkProducts(b *testing.B) {
 	for _, n := range []int{9, 24, 60} {
 		k := n * (n + 1) / 2
 		factor, inverse, shift := toFloat32(normals("row", n)), toFloat32(normals("i", k)), toFloat32(normals("s", k))
-		to := make([]float32, k)
+		to, u := make([]float32, k), normals("row", Padded(n))
+		w := normals("weights", PairPlace(len(u), len(u), len(u)))
 		for _, f := range forms {
-			b.Run(fmt.Sprintf("factors=%d/form=%s", n, f.name), func(b *testing.B) {
-				b.SetBytes(int64(4 * k))
-				for b.Loop() {
-					f.products(to, factor, inverse, shift)
-				}
-			})
+			measure := func(name string, call func()) {
+				b.Run(fmt.Sprintf("%s/factors=%d/form=%s", name, n, f.name), func(b *testing.B) {
+					b.SetBytes(int64(4 * k))
+					for b.Loop() {
+						call()
+					}
+				})
+			}
+			sum := 0.0
+			measure("Products", func() { f.products(to, factor, inverse, shift) })
+			measure("Quadratic", func() { sum += f.quadratic(w, u) })
+			measure("AddQuadratic", func() { f.addQuad(w, 1e-9, u) })
 		}
 	}
 }

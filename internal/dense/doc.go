@@ -4,7 +4,8 @@
 // [Dot] and [AddScaled] are for one output: its score of a row, and its gradient. [AddScores] and
 // [AddOuter] are for n outputs, whose weights lie column by column: weight k·n+c belongs to column
 // k and output c. [AddSquares] and [SquaredNorm] are of the squares of rows, and [Products] makes
-// the products of the columns of a row.
+// the products of the columns of a row. [Quadratic] and [AddQuadratic] are the score and the
+// gradient of one output by the products of factors, without making these.
 //
 // # The same bits everywhere
 //
