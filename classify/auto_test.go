@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
@@ -568,6 +569,64 @@ func TestSearchCheck(t *testing.T) {
 		s, f := good()
 		if spoil(s, f); s.check() == nil && f.check() == nil {
 			t.Errorf("spoiled part %d is accepted", i)
+		}
+	}
+}
+
+// Rows of weight 0 are no rows: the choice, the model and the figures are those without them.
+func TestAutoWithoutWeight(t *testing.T) {
+	rows := func(zeros bool, classes int) Data {
+		b, err := dataset.NewBuilder(3, []string{"0", "1", "2"}[:classes]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := random.New(9, "weights")
+		for i := range 400 {
+			class := i % classes
+			value := []float32{float32(rng.NormFloat64()) + float32(class), float32(rng.NormFloat64())}
+			weight := float64(i % 5)
+			if weight == 0 && !zeros {
+				continue
+			}
+			if err := b.Add([]uint32{0, 2}, value, class, weight); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if classes > 2 {
+			return builtData(t, b, Multiclass)
+		}
+		return builtData(t, b, Binary)
+	}
+	macro, err := Multiclass.Measure("macro_f1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for classes, m := range map[int]measure.Objective{2: measure.FBeta{B: 1}, 3: macro} {
+		with, without := rows(true, classes), rows(false, classes)
+		got, want := autoModel(t, with, m), autoModel(t, without, m)
+		if diff := cmp.Diff(want.Models, got.Models); diff != "" {
+			t.Errorf("%d classes: rows of weight 0 change the model:\n%s", classes, diff)
+		}
+		if diff := cmp.Diff(want.Search, got.Search); diff != "" || got.Search == nil {
+			t.Errorf("%d classes: they change the choice:\n%s", classes, diff)
+		}
+		if diff := cmp.Diff(want.Figures, got.Figures); diff != "" {
+			t.Errorf("%d classes: they change the figures:\n%s", classes, diff)
+		}
+		named := Options{Algorithm: "logistic", Measure: m, Seed: 2}
+		if classes > 2 {
+			named.Algorithm = "softmax"
+		}
+		a, err := CrossFigures(t.Context(), with, named)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := CrossFigures(t.Context(), without, named)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b, a); diff != "" || a == nil {
+			t.Errorf("%d classes: they change the figures of %s:\n%s", classes, named.Algorithm, diff)
 		}
 	}
 }

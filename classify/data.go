@@ -518,6 +518,39 @@ func (d Data) read(ctx context.Context, f visitor) error {
 	return d.visit(ctx, r, err, f)
 }
 
+// withWeight returns the data without the rows of weight 0, which no visitor sees: what counts rows
+// by their numbers must not count these. It takes a pass if a weight differs from 1.
+func (d Data) withWeight() (Data, error) {
+	info := d.Set.Info()
+	if !info.Weighted {
+		return d, nil
+	}
+	keep, err := dataset.NewBits(info.Rows)
+	if err != nil {
+		return d, err
+	}
+	r, err := d.Set.Read()
+	if err != nil {
+		return d, err
+	}
+	var b dataset.Block
+	for err = r.Next(&b); err == nil; err = r.Next(&b) {
+		for i := range b.Len() {
+			if b.RowWeight(i) != 0 {
+				keep.Set(b.FirstRow + int64(i))
+			}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return d, errors.Join(err, r.Close())
+	}
+	if err := r.Close(); err != nil || keep.Count() == info.Rows {
+		return d, err
+	}
+	set, err := d.Set.Select(keep)
+	return d.withSet(set), err
+}
+
 // shuffled visits the rows in the order of the given pass.
 func (d Data) shuffled(ctx context.Context, seed uint64, pass int, f visitor) error {
 	r, err := d.Set.Shuffle(seed, pass)

@@ -89,8 +89,11 @@ func CrossFigures(ctx context.Context, data Data, opt Options) (*ModelFigures, e
 	if data.Task == Multilabel || opt.Valid != nil {
 		return nil, nil
 	}
+	data, err := data.withWeight()
+	if err != nil {
+		return nil, err
+	}
 	a := &autoFit{ctx: ctx, data: data, opt: opt}
-	var err error
 	if a.part, err = data.sizes(); err != nil {
 		return nil, err
 	}

@@ -149,7 +149,13 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 		return nil, err
 	}
 	if r.Options.Algorithm == Auto && opt.searches(data) {
-		return fitAuto(ctx, data, opt)
+		weighing, err := data.withWeight()
+		if err != nil {
+			return nil, err
+		}
+		if opt.searches(weighing) {
+			return fitAuto(ctx, weighing, opt)
+		}
 	}
 	folds, err := r.foldsFor(data)
 	if err != nil {
