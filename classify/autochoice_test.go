@@ -257,7 +257,7 @@ func TestLastTrainingGoesOn(t *testing.T) {
 		least, most int
 	}{
 		"far":        {1e-3, true, false, allowedLast, 2 * allowedLast},
-		"far, warm":  {1e-3, true, true, leastHalvesIterations, 2 * leastHalvesIterations},
+		"far, warm":  {1e-3, true, true, leastHalvesIterations, 3 * leastHalvesIterations / 2},
 		"near, warm": {1, false, true, 1, warmIterations},
 	} {
 		a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}})

@@ -3,6 +3,7 @@ package classify
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -92,7 +93,9 @@ func (a *autoFit) draw(d Data, name string, rows int64) (Data, error) {
 			return nil
 		}
 		want[k]--
-		return b.Add(index, value, int(class), float64(weight*factor[k]))
+		// A weight stays one of float32, and above 0.
+		w := min(float64(weight*factor[k]), math.MaxFloat32)
+		return b.Add(index, value, int(class), max(w, math.SmallestNonzeroFloat32))
 	})
 	if err != nil {
 		return d, err

@@ -3,12 +3,14 @@ package classify
 import (
 	"math"
 	"slices"
+
+	"github.com/noregret/noregret/internal/portable"
 )
 
 // The iterations of a batch algorithm on each half of the rows, the fewest and, if the budget
 // allows them, the most: with few the figures are too low. The training on all rows that goes on
-// from there is planned with warmIterations. It may have as many as the halves, so that these can
-// tell what it makes.
+// from there is planned with warmIterations, and may always have as many as the halves: with more
+// it makes a better model than these can tell.
 const leastHalvesIterations, mostHalvesIterations, warmIterations = 22, 40, 12
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
@@ -119,32 +121,67 @@ func (t *Transform) alike(other *Transform) bool {
 }
 
 // halvesFigures are the figures of the decisions of a choice on halves of all rows, given the
-// comparison before. A model of all rows is better than one of half of them. By how much is not
-// known, but by how much the halves are better than the models of that comparison is: the upper end
-// of an interval is moved up by this, or by its mean for twice the rows if it is of more.
+// comparison before. The model of all rows has seen twice as many as these. By how much this moves
+// a measure is guessed from how it moved between that comparison and the halves, for twice the rows
+// or, if the step between the two is smaller, for the whole step: where it rises, the upper end of
+// the interval does. If the comparison had more rows of the rarer label than the halves, and so
+// fewer of the other, all rows are more than either had, and the better of the two counts. The
+// comparison may have had a few iterations more and chose its winner, which makes the guess too
+// low, or no preconditioner, which makes it too high.
 func (a *autoFit) halvesFigures(c *choiceOf, whole, before *comparedOn) *ModelFigures {
 	out := whole.figures(a, c.decided, chosenErrors)
-	doublings := math.Log2(whole.trainedOn() / before.trainedOn())
-	if !(doublings > 0) {
-		return out
-	}
+	doublings := a.doublings(before, whole)
 	fewer := before.results[c.recipe].plain
 	if c.tuned {
 		fewer = *before.results[c.recipe].tuned
 	}
 	for _, m := range figureMeasures(a.data.Task, a.opt.Measure) {
 		f := out.Of(m.Name())
-		if f == nil {
+		if f == nil || doublings == 0 {
 			continue
 		}
-		if gain := (f.Value - a.value(m, fewer.cells)) / max(1, doublings); gain > 0 {
-			f.High = max(f.High, min(f.High+gain, 1))
+		rise := (f.Value - a.value(m, fewer.cells)) / max(1, doublings)
+		if doublings < 0 {
+			rise = math.Abs(rise)
+		}
+		if rise > 0 {
+			f.High = max(f.High, min(f.High+rise, 1))
 		}
 	}
 	return out
 }
 
-// trainedOn is the number of rows that the models of a comparison are trained on.
-func (c *comparedOn) trainedOn() float64 {
-	return float64(c.rows) * float64(c.division.folds-1) / float64(c.division.folds)
+// doublings is how often the rows to train on are doubled from one comparison to another: of two
+// labels those of the rarer, of which a draw may have most, and of several those of a label in the
+// mean. Labels that one of the two lacks do not count.
+func (a *autoFit) doublings(from, to *comparedOn) float64 {
+	before, after := from.trainedOn(a.labels()), to.trainedOn(a.labels())
+	sum, labels, rarest, least := 0.0, 0.0, 0.0, math.Inf(1)
+	for k, n := range after {
+		if n == 0 || before[k] == 0 {
+			continue
+		}
+		d := portable.Log(n/before[k]) / math.Ln2
+		sum += d
+		labels++
+		if n < least {
+			rarest, least = d, n
+		}
+	}
+	if labels == 0 || a.data.Task == Binary {
+		return rarest
+	}
+	return sum / labels
+}
+
+// trainedOn is the number of rows of each label that a model of the comparison is trained on.
+func (c *comparedOn) trainedOn(labels int) []float64 {
+	rows := make([]float64, labels)
+	for _, k := range c.truth {
+		rows[k]++
+	}
+	for k, n := range rows {
+		rows[k] = n / float64(c.division.repeats*c.division.folds) * float64(c.division.folds-1)
+	}
+	return rows
 }

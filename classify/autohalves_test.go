@@ -49,8 +49,8 @@ func TestHalvesCost(t *testing.T) {
 }
 
 // The interval of a figure by halves reaches up by what twice the rows have given so far: the gain
-// over models of fewer rows, by doublings if there are several. Halves that are no better, or have
-// no more rows, say nothing of it.
+// over models of fewer rows, by doublings if there are several. It does so, too, where the models
+// before are of more rows and better. Other halves say nothing of it.
 func TestHalvesFigures(t *testing.T) {
 	d := sparseRows(t, 1000, 6, Binary, "0", "1")
 	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.GMean{}})
@@ -77,13 +77,14 @@ func TestHalvesFigures(t *testing.T) {
 		by    division
 		wrong int
 		tuned bool
-		share float64 // of the gain
+		share float64 // of the rise from the models before to the halves
 	}{
 		"an eighth":             {125, division{2, 1}, 5, false, 1.0 / 3},
 		"an eighth, tuned":      {125, division{2, 1}, 5, true, 1.0 / 3},
 		"four fifths of a half": {500, division{5, 1}, 5, false, 1},
 		"better before":         {125, division{2, 1}, 50, false, 0},
-		"four fifths of all":    {999, division{5, 1}, 5, false, 0},
+		"four fifths of all":    {999, division{5, 1}, 50, false, -1},
+		"four fifths, worse":    {999, division{5, 1}, 5, false, 1},
 		"fewer, divided thrice": {125, division{2, 3}, 5, false, 1.0 / 3},
 		"as good as it can be":  {125, division{2, 1}, 1, false, 1.0 / 3},
 	} {
@@ -96,7 +97,7 @@ func TestHalvesFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		fewer, none := decisions(before, x.wrong), decisions(before, 3)
-		before.results[r] = &crossFitted{plain: fewer}
+		before.results[r] = &crossFitted{plain: fewer, tuned: &none}
 		if x.tuned {
 			before.results[r] = &crossFitted{plain: none, tuned: &fewer}
 		}
@@ -112,9 +113,9 @@ func TestHalvesFigures(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := plain.Values[i]
-			gain := f.Value - a.value(m, fewer.cells)
-			want.High = min(1, want.High+max(0, x.share*gain))
-			if math.Abs(f.High-want.High) > 0.01*max(0, gain)+1e-12 || f.Low != want.Low || f.Value != want.Value {
+			rise := f.Value - a.value(m, fewer.cells)
+			want.High = min(1, want.High+max(0, x.share*rise))
+			if math.Abs(f.High-want.High) > 0.01*math.Abs(rise)+1e-12 || f.Low != want.Low || f.Value != want.Value {
 				t.Errorf("%s: %+v, want %+v", name, f, want)
 			}
 		}

@@ -22,8 +22,8 @@ type prices struct {
 // Nanoseconds of a core of 2026: for a step of an online learner on one example, and for one
 // example in a pass of a batch algorithm; dense is for rows of which at least a quarter is not 0. A
 // number that is found in a sparse row is used for all outputs. The bases of a pass are some 25
-// more than the pass alone takes, and a product with one output .4: they stand for the features of
-// other rows, their scores and thresholds, which have no price of their own.
+// more than the pass alone takes: they stand for the features of other rows, their scores and
+// thresholds, which have no price of their own.
 const (
 	stepBase, stepDense, stepSparse = 115, 1.2, 4
 	stepGMean                       = 50  // more, for the projection of its dual
@@ -32,7 +32,7 @@ const (
 	sparseBase, sparseNumber        = 60, 6.5
 	sparseOutput                    = 1.5
 	outputBase                      = 10
-	productNumber                   = 0.5   // to make a product of a row
+	productNumber                   = 0.5   // for a product of a row, beside what its weights take
 	loadNumber, loadProduct         = 12, 2 // to map and to store a number; to scale a product
 )
 

@@ -519,8 +519,11 @@ func (d Data) read(ctx context.Context, f visitor) error {
 }
 
 // withWeight returns the data without the rows of weight 0, which no visitor sees: what counts rows
-// by their numbers must not count these. It takes a pass if a weight differs from 1.
-func (d Data) withWeight() (Data, error) {
+// by their numbers must not count these. It takes two passes if a weight differs from 1.
+func (d Data) withWeight(ctx context.Context) (Data, error) {
+	if err := d.check(); err != nil {
+		return d, err
+	}
 	info := d.Set.Info()
 	if !info.Weighted {
 		return d, nil
@@ -533,18 +536,15 @@ func (d Data) withWeight() (Data, error) {
 	if err != nil {
 		return d, err
 	}
-	var b dataset.Block
-	for err = r.Next(&b); err == nil; err = r.Next(&b) {
+	err = visitBlocks(ctx, r, func(b *dataset.Block) error {
 		for i := range b.Len() {
 			if b.RowWeight(i) != 0 {
 				keep.Set(b.FirstRow + int64(i))
 			}
 		}
-	}
-	if !errors.Is(err, io.EOF) {
-		return d, errors.Join(err, r.Close())
-	}
-	if err := r.Close(); err != nil || keep.Count() == info.Rows {
+		return nil
+	})
+	if err != nil || keep.Count() == info.Rows {
 		return d, err
 	}
 	set, err := d.Set.Select(keep)

@@ -156,7 +156,7 @@ const leastDense = 0.25
 func (x *design) like(ctx context.Context, d Data, t *Transform) (*design, error) {
 	out := &design{
 		outputs: x.outputs, columns: x.columns, column: x.column, inverse: x.inverse, shift: x.shift,
-		kept: x.kept, factors: x.factors, productInverse: x.productInverse, productShift: x.productShift, pair: x.pair,
+		kept: x.kept, factors: x.factors, productInverse: x.productInverse, productShift: x.productShift,
 	}
 	return out, out.fill(ctx, d, t, x.dense != nil)
 }
@@ -264,18 +264,10 @@ func (x *design) apart(k int) bool {
 	return x.dense == nil && k < x.kept || x.byFactors() && k >= x.kept
 }
 
-// rawLen is the number of the weights of raw.
-func (x *design) rawLen() int {
-	if !x.byFactors() {
-		return x.columns * x.outputs
-	}
-	padded := dense.Padded(x.factors)
-	return x.kept + dense.PairPlace(padded, padded, padded)
-}
-
 // raw returns a solution w, with intercepts at its end, for the numbers that a [rowReader] takes:
 // the weights, those of products by their factors in the places of [dense.Quadratic], and the
-// constants of the outputs, from which the centres that are kept apart are taken off.
+// constants of the outputs, from which the centres that are kept apart are taken off. The weights
+// are w itself where they are the same.
 func (x *design) raw(w []float64) (weights, bias []float64) {
 	outputs := x.outputs
 	bias = slices.Clone(w[x.columns*outputs:])
@@ -289,7 +281,7 @@ func (x *design) raw(w []float64) (weights, bias []float64) {
 	if !x.byFactors() {
 		return w, bias
 	}
-	weights = make([]float64, x.rawLen())
+	weights = x.newRaw()
 	copy(weights, w[:x.kept])
 	for k, to := range x.pair {
 		weights[to] = float64(w[x.kept+k] * x.inverse[x.kept+k])
@@ -297,18 +289,19 @@ func (x *design) raw(w []float64) (weights, bias []float64) {
 	return weights, bias
 }
 
-// addRaw adds a gradient by the weights of raw, and its sums over the rows, to that by a solution.
-func (x *design) addRaw(grad, raw, sums []float64) {
+// newRaw makes room for the weights of raw by factors.
+func (x *design) newRaw() []float64 {
+	padded := dense.Padded(x.factors)
+	return make([]float64, x.kept+dense.PairPlace(padded, padded, padded))
+}
+
+// fromRaw turns a gradient by the weights of raw, and its sums over the rows, into that by a
+// solution. Without factors raw is grad.
+func (x *design) fromRaw(grad, raw, sums []float64) {
 	if x.byFactors() {
-		for k, v := range raw[:x.kept] {
-			grad[k] += v
-		}
+		copy(grad, raw[:x.kept])
 		for k, from := range x.pair {
-			grad[x.kept+k] += float64(raw[from] * x.inverse[x.kept+k])
-		}
-	} else {
-		for j, v := range raw {
-			grad[j] += v
+			grad[x.kept+k] = float64(raw[from] * x.inverse[x.kept+k])
 		}
 	}
 	for k, s := range x.shift {
@@ -332,11 +325,18 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 	outputs := x.outputs
 	z, sums := make([]float64, outputs), make([]float64, outputs)
 	h, rows, logs := newPreconditioner(x, lambda, passes), x.reader(), make([]logSum, len(weights))
-	raw := make([]float64, x.rawLen())
+	var raw []float64
+	if x.byFactors() {
+		raw = x.newRaw()
+	}
 	return &batch{preconditioner: h, pass: func(w, grad []float64) (float64, error) {
 		v, bias := x.raw(w)
 		clear(sums)
-		clear(raw)
+		to := grad
+		if raw != nil {
+			clear(raw)
+			to = raw
+		}
 		h.begin()
 		var loss compensated.Sum
 		total := 0.0
@@ -364,13 +364,13 @@ func (x *design) problem(weights []float64, lambda float64, passes int) *batch {
 				sums[c] += z[c]
 			}
 			h.observe(i, z, k)
-			rows.addTo(raw, z, i)
+			rows.addTo(to, z, i)
 		}
 		for y := range logs {
 			logs[y].flush()
 		}
 		value := loss.Value() / total
-		x.addRaw(grad, raw, sums)
+		x.fromRaw(grad, raw, sums)
 		last := x.columns * outputs
 		for j := range last {
 			grad[j] = grad[j]/total + float64(lambda*w[j])

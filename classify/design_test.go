@@ -245,7 +245,7 @@ func TestDesignProducts(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := []float64{0}
-	weights, bias := far.raw([]float64{1e-30, 1e-30, 1, 1, 1, 0})
+	weights, bias := x.raw([]float64{1e-30, 1e-30, 1, 1, 1, 0})
 	far.reader().scores(z, weights, bias, far.rows-1)
 	if z[0]-z[0] != 0 || z[0] == 0 {
 		t.Errorf("a row of the largest values has the score %v, want a finite one", z[0])

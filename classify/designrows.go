@@ -81,7 +81,7 @@ func (x *rowReader) scores(z, w, bias []float64, i int) {
 	if x.factors == 0 {
 		return
 	}
-	if w = w[x.kept*n:]; n == 1 {
+	if w = w[x.kept*n:]; x.byFactors() {
 		z[0] += dense.Quadratic(w, x.paddedFactors(i))
 	} else {
 		dense.AddScores(z, w, x.products(i))
@@ -108,7 +108,7 @@ func (x *rowReader) addTo(grad, g []float64, i int) {
 	if x.factors == 0 {
 		return
 	}
-	if grad = grad[x.kept*n:]; n == 1 {
+	if grad = grad[x.kept*n:]; x.byFactors() {
 		dense.AddQuadratic(grad, g[0], x.paddedFactors(i))
 	} else {
 		dense.AddOuter(grad, g, x.products(i))

@@ -29,7 +29,8 @@ type ModelFigures struct {
 }
 
 // Figure is the value of a measure on new rows, with an interval of 95 % within the values that the
-// measure can have: with very few rows of a label it may be all of them.
+// measure can have: with very few rows of a label it may be all of them. Where the model of [Auto]
+// has seen twice the rows of those that decided, the upper end is moved up by what that may give.
 type Figure struct {
 	Measure string  `json:"measure"`
 	Value   float64 `json:"value"`
@@ -89,7 +90,7 @@ func CrossFigures(ctx context.Context, data Data, opt Options) (*ModelFigures, e
 	if data.Task == Multilabel || opt.Valid != nil {
 		return nil, nil
 	}
-	data, err := data.withWeight()
+	data, err := data.withWeight(ctx)
 	if err != nil {
 		return nil, err
 	}

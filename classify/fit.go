@@ -149,12 +149,11 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 		return nil, err
 	}
 	if r.Options.Algorithm == Auto && opt.searches(data) {
-		weighing, err := data.withWeight()
-		if err != nil {
+		if data, err = data.withWeight(ctx); err != nil {
 			return nil, err
 		}
-		if opt.searches(weighing) {
-			return fitAuto(ctx, weighing, opt)
+		if opt.searches(data) {
+			return fitAuto(ctx, data, opt)
 		}
 	}
 	folds, err := r.foldsFor(data)

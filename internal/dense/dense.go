@@ -42,12 +42,20 @@ func PairPlace(padded, i, j int) int {
 
 // Quadratic is Σ w[i,j]·u[i]·u[j] over the pairs of padded factors u, each weight in its
 // [PairPlace]. The sum for an i is over its j by twos, of which two products are added first. Times
-// u[i], it is added to one of four sums over all i, taken in turn, and these as those of [Dot].
-func Quadratic(w, u []float64) float64 { return quadratic(w[:PairPlace(len(u), len(u), len(u))], u) }
+// u[i], it is added to one of four sums over all i, taken in turn, and these as those of [Dot]. It
+// panics if u is not padded.
+func Quadratic(w, u []float64) float64 { return quadratic(w[:pairs(len(u))], u) }
 
 // AddQuadratic adds (g·u[i])·u[j] to to[i,j] for every pair of padded factors, also those of j < i.
-func AddQuadratic(to []float64, g float64, u []float64) {
-	addQuadratic(to[:PairPlace(len(u), len(u), len(u))], g, u)
+// It panics if u is not padded.
+func AddQuadratic(to []float64, g float64, u []float64) { addQuadratic(to[:pairs(len(u))], g, u) }
+
+// pairs is the number of pairs of so many padded factors.
+func pairs(padded int) int {
+	if padded&3 != 0 {
+		panic("dense: factors that are not padded")
+	}
+	return PairPlace(padded, padded, padded)
 }
 
 // SquaredNorm is Σ_k row[k]², in the order of [Dot].

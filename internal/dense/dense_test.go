@@ -261,6 +261,23 @@ func TestTooShort(t *testing.T) {
 	}
 }
 
+// Factors that are not padded have no pairs.
+func TestNotPadded(t *testing.T) {
+	for name, call := range map[string]func(){
+		"Quadratic":    func() { Quadratic(make([]float64, 100), make([]float64, 9)) },
+		"AddQuadratic": func() { AddQuadratic(make([]float64, 100), 1, make([]float64, 9)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
 func TestNoAllocation(t *testing.T) {
 	row, w, z := toFloat32(normals("row", 21)), normals("weights", 21*6), normals("scores", 6)
 	inverse, made := toFloat32(normals("inverse", 78)), make([]float32, 78)
