@@ -25,8 +25,32 @@ type columnCensus struct {
 	at      int64
 	kinds   *sketch // of the distinct values, nil before the first
 
-	low, high float64 // numeric: the range of the values, as they are rounded
-	seen      bool
+	all, large span    // numeric: of the values, as they are rounded; of the large ones
+	larges     int64   // numeric: large values
+	low, high  float64 // numeric: values between change none of these, once there is one
+}
+
+// span is the range of some numbers.
+type span struct {
+	low, high float64
+	some      bool // there is a number
+}
+
+func (s *span) add(v float64) { s.merge(span{v, v, true}) }
+
+func (s *span) merge(t span) {
+	switch {
+	case !t.some:
+	case !s.some:
+		*s = t
+	default:
+		if t.low < s.low {
+			s.low = t.low
+		}
+		if t.high > s.high {
+			s.high = t.high
+		}
+	}
 }
 
 // value counts a value of a categorical column.
@@ -58,13 +82,17 @@ func (c *columnCensus) number(v float64) {
 	if math.IsNaN(v) {
 		return
 	}
-	if !c.seen {
-		c.low, c.high, c.seen = v, v, true
-	} else if v < c.low {
-		c.low = v
-	} else if v > c.high {
-		c.high = v
+	c.all.add(v)
+	if isLarge(v) {
+		c.addLarge(v)
 	}
+	c.low, c.high = max(c.all.low, math.Nextafter(-centerFrom, 0)), min(c.all.high, math.Nextafter(centerFrom, 0))
+}
+
+// addLarge counts a large value.
+func (c *columnCensus) addLarge(v float64) {
+	c.large.add(v)
+	c.larges++
 }
 
 // add adds what comes after it.
@@ -82,10 +110,9 @@ func (c *columnCensus) add(d *columnCensus) {
 		}
 		c.kinds.merge(d.kinds)
 	}
-	if d.seen {
-		c.number(d.low)
-		c.number(d.high)
-	}
+	c.all.merge(d.all)
+	c.large.merge(d.large)
+	c.larges += d.larges
 }
 
 // addFrom adds the census of a chunk of a file.
@@ -164,13 +191,10 @@ const (
 	manyUnits = 50  // different numbers with a unit are no categories, as 2WD and 4WD are
 )
 
-// check returns an error if a column cannot be meant to be read as it was.
-func (c *columnCensus) check(col *Column) error {
-	if col.Kind == Numeric {
-		return c.checkRange(col)
-	}
-	if c.cells == 0 {
-		return nil
+// check returns an error if a column of so many rows cannot be meant to be read as it was.
+func (c *columnCensus) check(col *Column, rows int64) error {
+	if err := c.checkRange(col, rows); err != nil || c.cells == 0 {
+		return err
 	}
 	kinds := c.kinds.count()
 	bad := func(kind FindingKind, file string, line int64, format string, args ...any) error {
@@ -206,15 +230,23 @@ func (c *columnCensus) check(col *Column) error {
 	return nil
 }
 
-// checkRange returns an error if float32 cannot hold the differences between the values.
-func (c *columnCensus) checkRange(col *Column) error {
-	step, lost := lostRange(c.low, c.high)
+// checkRange returns an error if float32 cannot hold the differences between the values, or between
+// the large ones beside smaller ones that may stand for something else, such as 0 and -999. Far
+// from a center few values may lie together, as the last days of many years do.
+func (c *columnCensus) checkRange(col *Column, rows int64) error {
+	what, s := "values", c.all
+	step, lost := lostRange(s.low, s.high)
+	if !lost && c.larges >= fewCells && (col.Center == 0 || 2*c.larges > rows) {
+		what, s = "large values", c.large
+		step, lost = lostRange(s.low, s.high)
+	}
 	if !lost {
 		return nil
 	}
-	return inColumn(col.Name, &RefusedColumn{Kind: Narrow, Reason: fmt.Sprintf("its values lie between %v and %v, "+
-		"where float32 has steps of %.2g: subtract the first value when it is read (--center), or leave it out "+
-		"(--ignore-columns)", c.low+col.Center, c.high+col.Center, step)})
+	return inColumn(col.Name, &RefusedColumn{Kind: Narrow, Reason: fmt.Sprintf("its %s lie between %v and %v, "+
+		"where float32 has steps of %.2g: subtract a typical value when it is read (--center), name the values that "+
+		"mean missing (--missing-values), or leave it out (--ignore-columns)", what, s.low+col.Center,
+		s.high+col.Center, step)})
 }
 
 // lostRange reports whether float32 has few steps between two different numbers that it does not
@@ -225,19 +257,29 @@ func lostRange(low, high float64) (step float64, lost bool) {
 	return step, low < high && high-low < fewSteps*step && !exact
 }
 
-// ranges are the least and the greatest value of some features.
-type ranges map[int64][2]float64
+// ranges are those of some features.
+type ranges map[int64]featureRange
 
-// add widens the range of a feature.
-func (r *ranges) add(index int64, low, high float64) {
+// featureRange is the range of a feature. The name is that of VW, else "".
+type featureRange struct {
+	span
+	name string
+}
+
+// add widens the range of a feature. The first name stays.
+func (r *ranges) add(index int64, more featureRange) {
 	if *r == nil {
 		*r = ranges{}
 	}
 	if old, ok := (*r)[index]; ok {
-		low, high = min(low, old[0]), max(high, old[1])
+		old.merge(more.span)
+		more = old
 	}
-	(*r)[index] = [2]float64{low, high}
+	(*r)[index] = more
 }
+
+// value adds a value of a feature that has no name.
+func (r *ranges) value(index int64, v float64) { r.add(index, featureRange{span{v, v, true}, ""}) }
 
 // sketch estimates the number of distinct hashes it was given, within some 3 % (HyperLogLog of
 // 1,024 registers: Flajolet, Fusy, Gandouet and Meunier 2007). The order does not matter.

@@ -45,7 +45,7 @@ func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 		return p.missing(r, col, cell)
 	}
 	if v, ok := col.notation.number(cell, nil); ok && inFloat32(v) {
-		return fmt.Errorf("cell %s: without the column's first value, %v, it leaves the range of float32, "+
+		return fmt.Errorf("cell %s: without the column's center, %v, it leaves the range of float32, "+
 			"±3.4028235e38: do not subtract that (--center)", quote(cell), col.center)
 	} else if ok {
 		return outOfFloat32("cell " + quote(cell))

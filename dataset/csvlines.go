@@ -106,7 +106,7 @@ func (p *csvParser) fastRow(r *result, plan *csvPlan, data []byte, i int) int {
 			q, v := &p.census[k], p.values[k]
 			if !p.columns[k].plain {
 				p.count(&plan.columns[k], k)
-			} else if !q.seen || !(v >= q.low && v <= q.high) {
+			} else if !q.all.some || !(v >= q.low && v <= q.high) {
 				q.number(v)
 			}
 		}

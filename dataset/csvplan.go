@@ -332,6 +332,9 @@ func (p *csvPlanner) assignRoles(columns []Column) error {
 // second row, and the following rows of the head. It reports whether more rows could change that.
 func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []string) (settled bool, err error) {
 	guesses := make([]guess, len(columns))
+	for i, c := range columns {
+		guesses[i].center = slices.Contains(p.opt.CenterColumns, c.Name)
+	}
 	for looked := 0; row != nil && !settled; looked++ {
 		settled = true
 		for i, c := range columns {
@@ -357,8 +360,7 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 	other := othersOf(guesses)
 	for i := range columns {
 		if columns[i].Kind == "" {
-			center := slices.Contains(p.opt.CenterColumns, columns[i].Name)
-			if err := guesses[i].apply(&columns[i], p.opt, other, center); err != nil {
+			if err := guesses[i].apply(&columns[i], p.opt, other); err != nil {
 				return true, err
 			}
 		}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,8 +13,11 @@ import (
 const lookRows = 100
 
 // centerFrom is the size from which on float32 does not hold every integer, 2^24. A column whose
-// first number is at least that large, and less than centerTo, is centered.
+// typical number is at least that large, and less than centerTo, is centered.
 const centerFrom = 1 << 24
+
+// isLarge reports whether float32 does not hold every integer of the size of v.
+func isLarge(v float64) bool { return v >= centerFrom || v <= -centerFrom }
 
 // centerTo bounds what is subtracted without --center. It holds every time in nanoseconds. Where a
 // number is larger, so may be the differences, and float32 cannot hold twice its largest number.
@@ -28,6 +32,9 @@ type guess struct {
 	marked  string          // the first number with a point or a comma
 	orders  orderSet        // Date, Timestamp: the orders in which all dates so far are some
 	packing bool            // Numeric: all numbers so far are days YYYYMMDD
+	center  bool            // an option says that the column is centered
+	levels  []string        // Numeric: numbers among which the center is, if there is one
+	leveled bool            // Numeric: further ones are not needed
 	alone   bool            // Numeric: one number that is none settles the rest
 	days    map[string]bool // the different ones, up to fewestDays
 	single  bool            // Month: a value so far is no season
@@ -72,8 +79,9 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		g.marked = string(cell)
 	}
 	if g.kind != "" {
+		g.level(cell)
 		if g.packing = g.packing && g.pack(cell); g.alone && !g.packing {
-			g.settled = true
+			g.settled = g.leveled
 			return
 		}
 		if set&g.set == 0 || currency != g.money {
@@ -92,7 +100,8 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		g.kind, g.set, g.money = Numeric, set, currency
 		g.alone = currency == 0 && set.has(plainNumber) && (commas || opt.Decimal == "." || set.with(',') == 0)
 		g.packing = g.pack(cell)
-		g.settled = g.alone && !g.packing
+		g.level(cell)
+		g.settled = g.alone && g.leveled && !g.packing
 	case isNonFinite(cell):
 		g.kind, g.set, g.settled = Numeric, 1, true // the parser will report the cell
 	case dated && moment.clock:
@@ -134,16 +143,62 @@ func (g *guess) isText() bool {
 // beside numbers: that word may be a value, as one after the number is.
 func (g *guess) number(text []byte) {
 	switch {
+	case g.settled:
+		return
 	case g.kind == "" && g.word:
 		g.kind, g.settled = Categorical, true
+		return
 	case g.kind == "":
 		g.kind, g.set, g.cell, g.alone = Numeric, 1, string(text), true
 		g.packing = g.pack(text)
-		g.settled = !g.packing
-	case g.packing:
-		g.packing = g.pack(text)
-		g.settled = !g.packing
+	case g.kind != Numeric:
+		return
+	default:
+		g.packing = g.packing && g.pack(text)
 	}
+	g.level(text)
+	g.settled = g.leveled && !g.packing
+}
+
+// level adds a number to those among which the center is. The numbers 0 and -1 are none of them: in
+// a column of times they often say "never". If the first one has a usual size, it is the only one,
+// as the column is exact enough without a center, unless an option asks for one.
+func (g *guess) level(cell []byte) {
+	if g.leveled {
+		return
+	}
+	n := g.set.first()
+	n.currency = g.money
+	v, ok := n.number(cell, nil)
+	if !ok || v == 0 || v == -1 {
+		return
+	}
+	g.levels = append(g.levels, string(cell))
+	g.leveled = len(g.levels) == 1 && !g.center && !isLarge(v)
+}
+
+// typical returns the median of the numbers that level kept, of two in the middle the one that
+// comes first, and 0 without any.
+func (g *guess) typical(n notation) float64 {
+	type number struct {
+		value float64
+		at    int
+	}
+	var all []number
+	for i, cell := range g.levels {
+		if v, ok := n.number([]byte(cell), nil); ok && !math.IsInf(v, 0) {
+			all = append(all, number{v, i})
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b number) int { return cmp.Compare(a.value, b.value) })
+	low, high := all[(len(all)-1)/2], all[len(all)/2]
+	if high.at < low.at {
+		return high.value
+	}
+	return low.value
 }
 
 // fewestDays is the number of different days YYYYMMDD that make a column of numbers one of dates,
@@ -278,7 +333,7 @@ func (g *guess) notation(opt *Options, other byte) (notation, error) {
 
 // apply sets kind and reading of a column. A column without a value is numeric, one that has words
 // for missing values alone is categorical: they may be values.
-func (g *guess) apply(c *Column, opt *Options, other others, center bool) error {
+func (g *guess) apply(c *Column, opt *Options, other others) error {
 	switch c.Kind = g.kind; {
 	case c.Kind == "" && g.word:
 		c.Kind = Categorical
@@ -289,7 +344,7 @@ func (g *guess) apply(c *Column, opt *Options, other others, center bool) error 
 		c.Kind = Text
 	}
 	day0 := func(m moment) float64 { return math.Floor(m.unix()/daySeconds) * daySeconds }
-	if !slices.Contains(opt.CenterColumns, c.Name) && g.isPacked(c.Name) {
+	if !g.center && g.isPacked(c.Name) {
 		m, _ := scanPacked([]byte(g.cell))
 		c.Kind, c.DateOrder, c.Center = Date, packedDays, day0(m)
 		return nil
@@ -319,8 +374,7 @@ func (g *guess) apply(c *Column, opt *Options, other others, center bool) error 
 		return inColumn(c.Name, err)
 	}
 	c.setNotation(n)
-	v, ok := n.number([]byte(g.cell), nil)
-	if size := math.Abs(v); ok && !math.IsInf(v, 0) && (center || size >= centerFrom && size < centerTo) {
+	if v := g.typical(n); g.center || isLarge(v) && math.Abs(v) < centerTo {
 		c.Center = v
 	}
 	return nil

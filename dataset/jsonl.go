@@ -254,7 +254,9 @@ func (p *jsonParser) value(r *result) error {
 			return p.special(r, col, text)
 		}
 		if p.opt.Schema == nil && (col == nil || !col.named) {
-			p.count(r, text)
+			if c := p.census(r); c != nil {
+				c.value(text, p.at)
+			}
 		}
 		p.table.buf = append(append(append(p.table.buf[:0], p.path...), '='), text...)
 	case c == '-' || c-'0' <= 9:
@@ -275,7 +277,15 @@ func (p *jsonParser) value(r *result) error {
 			return p.special(r, col, tok)
 		}
 		if col != nil {
-			r.addNumber(col.feature, x-col.center)
+			x -= col.center
+		}
+		if p.opt.Schema == nil && isLarge(x) {
+			if c := p.census(r); c != nil {
+				c.addLarge(x)
+			}
+		}
+		if col != nil {
+			r.addNumber(col.feature, x)
 			return nil
 		}
 		if !inFloat32(x) {
@@ -314,10 +324,10 @@ func (p *jsonParser) value(r *result) error {
 	return nil
 }
 
-// count adds a string to the census of its key.
-func (p *jsonParser) count(r *result, text []byte) {
+// census returns the census of the key in the chunk, or nil if there are too many.
+func (p *jsonParser) census(r *result) *columnCensus {
 	if r.counted.len() == maxLooked {
-		return
+		return nil
 	}
 	id, isNew := r.counted.id(p.path)
 	if isNew {
@@ -332,7 +342,7 @@ func (p *jsonParser) count(r *result, text []byte) {
 		}
 		r.census[id] = columnCensus{kinds: kinds}
 	}
-	r.census[id].value(text, p.at)
+	return &r.census[id]
 }
 
 // special adds the value of a key that is read in a way of its own: a string or a number.

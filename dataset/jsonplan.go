@@ -24,9 +24,8 @@ type jsonGuess struct {
 	guess  guess
 }
 
-// plan determines the keys from the start of a file, which is all of it unless partial is set. If
-// the first row has no string but the label, and no number that may be a day, only that row is
-// looked at.
+// plan determines the keys from the first rows of a file, which head is all of unless partial is
+// set. A key may be null or absent in any of them.
 func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, error) {
 	if p.planned {
 		return p.keyPlan(), nil
@@ -35,15 +34,11 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 		return nil, err
 	}
 	var guesses []jsonGuess
-	more := false // later rows may tell more than the first
 	texts := map[string]*wordCounts{}
 	for _, key := range p.opt.TextColumns {
 		texts[key] = new(wordCounts)
 	}
 	look := func(key, text []byte, number bool) {
-		if _, day := scanPacked(text); day || !number {
-			more = true
-		}
 		if slices.Contains(p.opt.Categorical, string(key)) || texts[string(key)] != nil {
 			return
 		}
@@ -53,7 +48,9 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 				return
 			}
 			i = len(guesses)
-			guesses = append(guesses, jsonGuess{key: string(key), number: number})
+			one := jsonGuess{key: string(key), number: number}
+			one.guess.center = slices.Contains(p.opt.CenterColumns, one.key)
+			guesses = append(guesses, one)
 		}
 		if number {
 			guesses[i].guess.number(text)
@@ -66,7 +63,7 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	parser := newJSONParser(&opt, nil)
 	parser.look = look
 	rows := 0
-	for rest := head; rows < lookRows && (rows == 0 || more); {
+	for rest := head; rows < lookRows; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
 		if !ended && partial {
 			return nil, errPlanLater
@@ -137,8 +134,7 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 			continue
 		}
 		c := Column{Name: g.key}
-		center := slices.Contains(p.opt.CenterColumns, g.key)
-		if err := g.guess.apply(&c, p.opt, other, center); err != nil {
+		if err := g.guess.apply(&c, p.opt, other); err != nil {
 			return noregret.BadInputf(file, "%w", err)
 		}
 		if g.guess.kind != "" && c.Kind != Categorical && (!g.number || c.Center != 0 || c.Kind == Date) {

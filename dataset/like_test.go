@@ -35,7 +35,7 @@ func TestLike(t *testing.T) {
 		if !has("kind=green") || has("kind=blue") {
 			t.Errorf("%s: features %q, want those of its own categories", name, info.Schema.Features)
 		}
-		want := map[uint32]float32{at("at"): 86400, at("day=days"): 366, at("day=year"): 1, at("amount"): 1000}
+		want := map[uint32]float32{at("at"): 86350, at("day=days"): 366, at("day=year"): 1, at("amount"): 1000}
 		row := 0
 		eachRow(t, set, func(index []uint32, value []float32) {
 			for i, x := range index {

@@ -223,6 +223,15 @@ func TestReadings(t *testing.T) {
 		{"Unix time", "a,y\n1700000001,p\n1700000002,q\n1699999999,q\n", Options{}, Column{
 			Kind: Numeric, Center: 1700000001,
 		}, "- 1 -2"},
+		{"Unix time after never", "a,y\n0,p\n-1,p\n,q\n1700000001,p\n1700000002,q\n1700000004,q\n", Options{
+			Missing: MissingZero,
+		}, Column{Kind: Numeric, Center: 1700000002}, "-1.7e+09 -1.7e+09 - -1 - 2"},
+		{"a large number before small ones", "a,y\n99999999,p\n2,q\n3,q\n", Options{}, Column{
+			Kind: Numeric,
+		}, "1e+08 2 3"},
+		{"centered by name after a mark", "a,y\n-999,p\n1000.001,p\n1000.002,q\n", Options{
+			CenterColumns: []string{"a"},
+		}, Column{Kind: Numeric, Center: 1000.001}, "-1999.001 - 0.001"},
 		{"centered by name", "a,y\n1000.001,p\n1000.002,q\n", Options{CenterColumns: []string{"a"}}, Column{
 			Kind: Numeric, Center: 1000.001,
 		}, "- 0.001"},
@@ -282,6 +291,13 @@ func TestJSONReadings(t *testing.T) {
 			Options{},
 			[]Column{{Name: "t.at", Kind: Numeric, Center: 1700000001}},
 			[]string{"0", "1 0:2"},
+		},
+		{
+			"Unix time, null and absent at first", `{"label":1,"t":null}` + "\n" + `{"label":1}` + "\n" +
+				`{"label":1,"t":1700000001}` + "\n" + `{"label":0,"t":1700000003}` + "\n",
+			Options{},
+			[]Column{{Name: "t", Kind: Numeric, Center: 1700000001}},
+			[]string{"0", "0", "0", "1 0:2"},
 		},
 		{
 			"dates", `{"label":1,"d":"2024-02-29"}` + "\n" + `{"label":0,"d":"2024-03-01"}` + "\n",
@@ -576,12 +592,20 @@ func TestReadingErrors(t *testing.T) {
 			"lost in rounding", "a,y\n" + many(9, "1000000.00%d,p\n"),
 			Options{},
 			`: column "a": its values lie between 1e+06 and 1.000000008e+06, where float32 has steps of 0.12: subtract ` +
-				`the first value when it is read (--center), or leave it out (--ignore-columns)`,
+				`a typical value when it is read (--center), name the values that mean missing (--missing-values), or leave ` +
+				`it out (--ignore-columns)`,
 		},
 		{
-			"beyond float32 without the first value", "a,y\n2e38,p\n-2.68843e+38,q\n",
+			"lost in rounding beside a mark", "a,y\n-999,p\n" + many(20, "17000000%02d,p\n"),
+			Options{},
+			`: column "a": its large values lie between 1.7e+09 and 1.700000019e+09, where float32 has steps of 2e+02: ` +
+				`subtract a typical value when it is read (--center), name the values that mean missing ` +
+				`(--missing-values), or leave it out (--ignore-columns)`,
+		},
+		{
+			"beyond float32 without the center", "a,y\n2e38,p\n-2.68843e+38,q\n",
 			Options{CenterColumns: []string{"a"}},
-			`:3: column "a": cell "-2.68843e+38": without the column's first value, 2e+38, it leaves the range of ` +
+			`:3: column "a": cell "-2.68843e+38": without the column's center, 2e+38, it leaves the range of ` +
 				`float32, ±3.4028235e38: do not subtract that (--center)`,
 		},
 		{
@@ -620,6 +644,16 @@ func TestReadingErrors(t *testing.T) {
 	want := path + ": feature 3: its large values lie between 1.7e+09 and 1.700000008e+09, where float32 has " +
 		"steps of 203: subtract a constant from its values, or leave it out"
 	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	path = writeFile(t, "a.vw", "0 |n at:0\n"+many(9, "1 |n at:170000000%d\n"))
+	_, err = readAll(Options{}, path)
+	if want := path + `: feature "n^at": its large values lie`; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	path = writeFile(t, "a.jsonl", `{"label":1,"at":-999}`+"\n"+many(30, `{"label":1,"at":17000000%02d}`+"\n"))
+	_, err = readAll(Options{}, path)
+	if want := path + `: column "at": its large values lie`; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	path = writeFile(t, "a.csv", "id,y\n"+many(30, "n%d,p\n"))

@@ -25,8 +25,8 @@ type result struct {
 	ignored  int64 // values dropped because the schema lacks their feature
 
 	census  []columnCensus // without a schema: of each column, or each name of counted
-	counted names          // JSONL: keys with strings
-	large   ranges         // svmlight: features with values beyond centerFrom
+	counted names          // JSONL: keys with strings or large numbers
+	large   ranges         // svmlight, VW: features with values beyond centerFrom
 
 	only  map[string]bool // the declared labels of Options.OnlyLabels, or nil
 	nulls *Nulls          // nil unless they are counted

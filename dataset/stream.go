@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/noregret/noregret"
 )
@@ -23,7 +24,7 @@ type Stream struct {
 	digest hash.Hash
 	nulls  Nulls
 	census censuses // without a schema: of each column or key
-	large  ranges   // svmlight without a schema: of features with large values
+	large  ranges   // svmlight, VW without a schema: of features with large values
 	err    error    // what Next returns from now on
 	closed bool
 
@@ -262,7 +263,7 @@ func (s *Stream) fetch() (*chunk, error) {
 // count adds the census of a chunk. Columns of a further file may come in another order.
 func (s *Stream) count(c *chunk) {
 	for index, r := range c.large {
-		s.large.add(index, r[0], r[1])
+		s.large.add(index, r)
 	}
 	for k := range c.census {
 		one := &c.census[k]
@@ -272,7 +273,7 @@ func (s *Stream) count(c *chunk) {
 		} else {
 			name = c.plan.columns[k].name
 		}
-		if one.cells > 0 || one.seen {
+		if one.cells > 0 || one.all.some || one.larges > 0 {
 			s.census.of(name).addFrom(one, c.file)
 		}
 	}
@@ -282,9 +283,13 @@ func (s *Stream) count(c *chunk) {
 func (s *Stream) checkColumns() error {
 	for _, index := range slices.Sorted(maps.Keys(s.large)) {
 		r := s.large[index]
-		if step, lost := lostRange(r[0], r[1]); lost && s.opt.Schema == nil {
-			return noregret.BadInputf(s.info.place(), "feature %d: its large values lie between %v and %v, where "+
-				"float32 has steps of %.0f: subtract a constant from its values, or leave it out", index, r[0], r[1],
+		if step, lost := lostRange(r.low, r.high); lost && s.opt.Schema == nil {
+			name := strconv.FormatInt(index, 10)
+			if r.name != "" {
+				name = strconv.Quote(r.name)
+			}
+			return noregret.BadInputf(s.info.place(), "feature %s: its large values lie between %v and %v, where "+
+				"float32 has steps of %.0f: subtract a constant from its values, or leave it out", name, r.low, r.high,
 				step)
 		}
 	}
@@ -293,7 +298,7 @@ func (s *Stream) checkColumns() error {
 		if i := slices.IndexFunc(s.schema.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
 			col = s.schema.Columns[i]
 		}
-		if err := s.census.of(name).check(&col); err != nil {
+		if err := s.census.of(name).check(&col, s.info.Rows); err != nil {
 			if _, ok := errors.AsType[*noregret.Error](err); ok {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,8 +33,8 @@ func TestLivePipe(t *testing.T) {
 		{
 			"jsonl",
 			Options{},
-			[]string{"{\"label\":1,\"a\":1}\n", "{\"label\":0,\"b\":1}\n"},
-			[][]string{{"0 0:1"}, {"1 1:1"}},
+			[]string{strings.Repeat("{\"label\":1,\"a\":1}\n", lookRows), "{\"label\":0,\"b\":1}\n"},
+			[][]string{slices.Repeat([]string{"0 0:1"}, lookRows), {"1 1:1"}},
 		},
 		{
 			"csv",

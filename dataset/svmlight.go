@@ -170,8 +170,8 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 			continue
 		}
 		top = f
-		if v >= centerFrom || v <= -centerFrom {
-			r.large.add(idx, v, v)
+		if isLarge(v) {
+			r.large.value(idx, v)
 		}
 		if v32 := float32(v); v32 != 0 {
 			if p.opt.Bits > 0 {

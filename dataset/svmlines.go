@@ -206,11 +206,11 @@ func (p *svmParser) decimal(idx uint64, at unsafe.Pointer) (x uint32, size int) 
 	if c := *(*byte)(unsafe.Add(at, size)); c != '\n' && !isBlank(c) {
 		return 0, 0
 	}
-	if v >= centerFrom || v <= -centerFrom {
+	if isLarge(v) {
 		if int64(idx) > p.most {
 			return 0, 0
 		}
-		p.large.add(int64(idx), v, v)
+		p.large.value(int64(idx), v)
 	}
 	return math.Float32bits(float32(v)), size
 }

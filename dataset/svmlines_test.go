@@ -56,7 +56,7 @@ func parseBy(t testing.TB, text []byte, opt Options, quick bool) parsed {
 		out.Bad, out.BadRow = append(out.Bad, b.err.Error()), append(out.BadRow, b.row)
 	}
 	for i, r := range c.large {
-		out.Large[i] = r
+		out.Large[i] = [2]float64{r.low, r.high}
 	}
 	return out
 }

@@ -116,6 +116,7 @@ func (p *vwParser) head(r *result, tokens [][]byte) (class uint16, weight float3
 // namespace reads one namespace: its name, which touches the bar, and its features.
 func (p *vwParser) namespace(r *result, l []byte) error {
 	seed, scale := uint32(0), 1.0
+	var space []byte
 	if len(l) > 0 && !isBlank(l[0]) {
 		tok := token(l, 0)
 		l = l[len(tok):]
@@ -127,7 +128,7 @@ func (p *vwParser) namespace(r *result, l []byte) error {
 			}
 			scale = v
 		}
-		seed = vwHash(name, 0)
+		seed, space = vwHash(name, 0), name
 	}
 	mask := uint32(1)<<p.opt.Bits - 1
 	for i := skipBlanks(l, 0); i < len(l); i = skipBlanks(l, i) {
@@ -151,12 +152,26 @@ func (p *vwParser) namespace(r *result, l []byte) error {
 		}
 		if v32 := float32(v * scale); v32 != 0 {
 			index := vwHash(name, seed) & mask
+			if isLarge(v * scale) {
+				r.largeNamed(int64(index), v*scale, space, name)
+			}
 			r.rows.Index = append(r.rows.Index, index)
 			r.rows.Value = append(r.rows.Value, v32)
 			r.maxSeen = max(r.maxSeen, int64(index))
 		}
 	}
 	return nil
+}
+
+// largeNamed adds a large value of a feature with its name and that of its namespace.
+func (r *result) largeNamed(index int64, v float64, space, name []byte) {
+	more := featureRange{span: span{v, v, true}}
+	if _, known := r.large[index]; !known {
+		if more.name = string(name); len(space) > 0 {
+			more.name = string(space) + "^" + more.name
+		}
+	}
+	r.large.add(index, more)
 }
 
 // vwHash is the number that Vowpal Wabbit gives a name under a seed: a whole number is itself plus

@@ -79,8 +79,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 		"CSV, JSON lines: cells that are missing besides empty ones and NA, N/A, NaN, null, ?, and, in columns of "+
 			"numbers and dates, -, --, ., #N/A, \\N, missing, none, unknown, <NA>")
 	s.StringSliceVar(&f.center, "center", f.center,
-		"CSV, JSON lines: columns of numbers whose first value is subtracted; those that begin with "+
-			"16,777,216 or more are so without it; they are no dates such as 20240131")
+		"CSV, JSON lines: columns of numbers from which the median of the first rows is subtracted; where it is "+
+			"16,777,216 or more, it is without the flag; they are no dates such as 20240131")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(command.NewChoice(&f.Missing, "error", "zero", "indicator"), "missing",
 		"what a missing number of CSV becomes; indicator is 0 and a feature of its own (default indicator)")
@@ -491,7 +491,7 @@ func reading(c dataset.Column, format dataset.Format) string {
 	case c.Kind == dataset.Text:
 		how = append(how, "a text: its words and pairs of words are features (--categorical reads it as names)")
 	case c.Center != 0:
-		how = append(how, "the first value, "+strconv.FormatFloat(c.Center, 'f', -1, 64)+", is subtracted")
+		how = append(how, strconv.FormatFloat(c.Center, 'f', -1, 64)+", the median of its first numbers, is subtracted")
 	}
 	return strings.Join(how, "; ")
 }

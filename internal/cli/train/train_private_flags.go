@@ -111,7 +111,7 @@ var refusedPrivately = map[string]string{
 	"date-order":     "a private training knows no columns of dates: make numbers of their parts before",
 	"missing-values": "a private training knows the usual cells that are missing: leave the others empty",
 	"text":           "the words are weighed by how many texts have them: count words before",
-	"center":         "the first value is a value of the data: state a range in --columns",
+	"center":         "the center is a value of the data: state a range in --columns",
 	"cache":          "a private training keeps no data",
 	"temp-dir":       "a private training keeps no data",
 }
