@@ -114,6 +114,11 @@ func (c *cacheStream) reconcile(opt *Options, name string) error {
 // checkOptions checks that the schema of a cache has the columns and keys that the options ask for.
 // The error has no code and no place.
 func (s *Schema) checkOptions(opt *Options) error {
+	if s.Format == CSV || s.Format == JSONL {
+		if err := opt.nameRoles(); err != nil {
+			return err
+		}
+	}
 	switch s.Format {
 	case CSV:
 		for _, r := range []struct {

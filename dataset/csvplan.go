@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // csvPlan describes the cells of one CSV file.
@@ -358,14 +359,29 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 		return false, nil
 	}
 	other := othersOf(guesses)
+	for _, name := range p.opt.CenterColumns {
+		if !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name }) {
+			names := columnNames(columns)
+			return true, fmt.Errorf("no column %q (--center): %sthe %d columns are %s", name, named.DidYouMean(name, names),
+				len(names), listNames(names))
+		}
+	}
 	for i := range columns {
 		if columns[i].Kind == "" {
 			if err := guesses[i].apply(&columns[i], p.opt, other); err != nil {
 				return true, err
 			}
 		}
+		if guesses[i].center && columns[i].Kind != Numeric {
+			return true, notCentered(&columns[i])
+		}
 	}
 	return settled, nil
+}
+
+// notCentered is the error of a column or key that --center names although it has no numbers.
+func notCentered(c *Column) error {
+	return fmt.Errorf("%q (--center) is %s: only numbers are centered", c.Name, c.Kind)
 }
 
 // countWords counts the words of the columns of text in all rows of the head.

@@ -44,6 +44,8 @@ func (p *jsonParser) parse(c *chunk) {
 	p.table.direct = p.plan.direct
 	c.local, c.direct, c.only = p.table.local(), p.table.direct, p.opt.only
 	c.nulls = p.opt.newNulls()
+	c.named = slices.Grow(c.named[:0], len(p.opt.named))[:len(p.opt.named)]
+	clear(c.named)
 	p.keys.reset()
 	p.row, p.cur = p.row[:0], 0
 	line := c.line
@@ -158,6 +160,11 @@ func (p *jsonParser) object(r *result, depth int) error {
 // member reads the value of the key p.path.
 func (p *jsonParser) member(r *result, depth int) error {
 	s := &p.scan
+	for i := range r.named {
+		if k := &p.opt.named[i]; (depth == 0 || !k.top) && string(p.path) == k.name {
+			r.named[i] = true
+		}
+	}
 	if depth == 0 {
 		switch string(p.path) {
 		case p.opt.LabelKey:

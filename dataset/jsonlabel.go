@@ -14,15 +14,15 @@ import (
 // a live input with it is read from its first row on. Without any the key stays the default, and
 // rows have no label.
 func (p *jsonPlanner) findLabel(file string, head []byte, partial bool) error {
+	keys, err := firstKeys(head, partial)
+	if err != nil {
+		return err
+	}
+	p.opt.keys = keys
 	if p.opt.asked.labelKey == "" {
-		keys, err := firstKeys(head, partial)
-		if err != nil {
-			return err
-		}
-		if name := usualLabel(keys); name != "" {
+		name := usualLabel(keys)
+		if p.opt.unlabeled = name == "" && keys != nil; name != "" {
 			p.opt.LabelKey = name
-		} else {
-			p.opt.keys = keys
 		}
 	}
 	for _, role := range []struct {
@@ -99,7 +99,7 @@ func topKeys(line []byte) (keys []string) {
 
 // noLabel is the error of a row of JSON lines without a label.
 func (opt *Options) noLabel() error {
-	if opt.keys == nil {
+	if !opt.unlabeled {
 		return fmt.Errorf("the row has no label (key %q; --label-key names another)", opt.LabelKey)
 	}
 	return fmt.Errorf("the row has no label: no key of the first rows is named label, target, class or y "+

@@ -28,7 +28,10 @@ func TestJSONLabelByName(t *testing.T) {
 		{strings.Repeat("{\"y\":1}\n", lookRows-1) + `{"label":1,"a":1}`, "label"},
 		{`{"a":1}`, "label"},
 	} {
-		opt := Options{MaxBadLines: 200, IgnoreColumns: []string{"list"}}
+		opt := Options{MaxBadLines: 200}
+		if strings.Contains(c.text, "list") {
+			opt.IgnoreColumns = []string{"list"}
+		}
 		i, err := readAll(opt, writeFile(t, "a.jsonl", c.text))
 		if err != nil || i.Schema.Label != c.want {
 			t.Errorf("%.60q: label %q, %v; want %q", c.text, i.Schema.Label, err, c.want)
@@ -92,6 +95,51 @@ func TestJSONLabelIsKept(t *testing.T) {
 	set := load(t, Options{}, first, later)
 	if d := cmp.Diff([]string{"p", "q"}, labelNames(set.Info())); d != "" || set.Info().Rows != 3 {
 		t.Errorf("%d rows, labels (-want +got):\n%s", set.Info().Rows, d)
+	}
+}
+
+// Options that name a column or key name it in either format, and one that is nowhere is an error.
+func TestNamedColumnsAndKeys(t *testing.T) {
+	const csv, rows = "churn,y,x,w\n1,0,2,3\n0,1,5,1\n", `{"churn":1,"y":0,"x":2,"w":3}` + "\n" +
+		`{"churn":0,"y":1,"x":5,"w":1,"late":"a"}` + "\n"
+	for _, c := range []struct {
+		opt       Options
+		csv, json string // the error, or "" for the label churn and the weight w
+	}{
+		{Options{LabelColumn: "churn", WeightColumn: "w"}, "", ""},
+		{Options{LabelKey: "churn", WeightKey: "w"}, "", ""},
+		{Options{LabelColumn: "churn", LabelKey: "churn", WeightKey: "w"}, "", ""},
+		{
+			Options{LabelColumn: "churn", LabelKey: "y"},
+			`the label is the column "churn" (--label) and the key "y" (--label-key): name one`,
+			`the label is the column "churn" (--label) and the key "y" (--label-key): name one`,
+		},
+		{
+			Options{WeightKey: "lats"},
+			`a:1: no weight column "lats"; the 4 columns are churn, y, x, w`,
+			`a: no row has the key "lats" (--weight-key): did you mean late? the keys of the first rows are churn, y, x, w, late`,
+		},
+		{Options{Categorical: []string{"nope"}}, `no categorical column "nope"`, `has the key "nope" (--categorical)`},
+		{Options{IgnoreColumns: []string{"nope"}}, `no ignored column "nope"`, `has the key "nope" (--ignore-columns)`},
+		{Options{TextColumns: []string{"nope"}}, `no text column "nope"`, `has the key "nope" (--text)`},
+		{Options{CenterColumns: []string{"nope"}}, `no column "nope" (--center)`, `the key "nope" (--center)`},
+		{
+			Options{CenterColumns: []string{"x"}, Categorical: []string{"x"}},
+			`"x" (--center) is categorical: only numbers are centered`,
+			`"x" (--center) is categorical: only numbers are centered`,
+		},
+	} {
+		for text, want := range map[string]string{csv: c.csv, rows: c.json} {
+			path := writeFile(t, "a", text)
+			c.opt.Format = map[string]Format{csv: CSV, rows: JSONL}[text]
+			i, err := readAll(c.opt, path)
+			switch {
+			case want == "" && (err != nil || i.Weight != 4 || i.Labels[0].Name != "1"):
+				t.Errorf("%s: %v, weight %v, labels %v", c.opt.Format, err, i.Weight, i.Labels)
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%s: got  %v\nwant %s", c.opt.Format, err, want)
+			}
+		}
 	}
 }
 

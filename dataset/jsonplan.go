@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // jsonPlanner finds the keys of JSON lines whose values are read in a way of their own: numbers and
@@ -129,6 +130,17 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 		texts[key].keep(&c)
 		columns = append(columns, c)
 	}
+	for _, c := range columns {
+		if slices.Contains(p.opt.CenterColumns, c.Name) {
+			return noregret.BadInputf(file, "%w", notCentered(&c))
+		}
+	}
+	for _, key := range p.opt.CenterColumns {
+		if !slices.ContainsFunc(guesses, func(g jsonGuess) bool { return g.key == key }) {
+			return noregret.BadInputf(file, "no number in the first %d rows has the key %q (--center): %stheir keys are %s",
+				lookRows, key, named.DidYouMean(key, p.opt.keys), listNames(p.opt.keys))
+		}
+	}
 	for _, g := range guesses {
 		if texts[g.key] != nil {
 			continue
@@ -136,6 +148,9 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 		c := Column{Name: g.key}
 		if err := g.guess.apply(&c, p.opt, other); err != nil {
 			return noregret.BadInputf(file, "%w", err)
+		}
+		if g.guess.center && c.Kind != Numeric {
+			return noregret.BadInputf(file, "%w", notCentered(&c))
 		}
 		if g.guess.kind != "" && c.Kind != Categorical && (!g.number || c.Center != 0 || c.Kind == Date) {
 			columns = append(columns, c)

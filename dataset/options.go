@@ -106,9 +106,11 @@ type Options struct {
 	NoQuotes  bool   // CSV: quotes are ordinary characters, every line is a row
 	Header    Header // CSV: default HeaderAuto
 	// CSV: name, number from 1, or "last"; default: the schema's, else the column that is named
-	// label, target, class or y, else the last one
-	LabelColumn  string
-	WeightColumn string // CSV: name or number from 1; "": no weights
+	// label, target, class or y, else the last one. LabelKey is the same for JSONL: in either
+	// format one of the two may stand for the other
+	LabelColumn string
+	// CSV: name or number from 1; "": no weights. WeightKey is the same for JSONL
+	WeightColumn string
 	// CSV: columns (names or numbers) to encode one-hot in any case; JSONL: keys
 	Categorical   []string
 	TextColumns   []string // CSV, JSONL: columns or keys of texts, see docs/formats/inputs.md
@@ -163,7 +165,16 @@ type Options struct {
 	only    map[string]bool // OnlyLabels, or nil
 	nominal []string        // CSV that was ARFF: columns that are categorical without another role
 	rows    bool            // of requests, see advise
-	keys    []string        // JSONL without a key of the label in the first rows: their keys
+	keys    []string        // JSONL: keys of the first rows
+	// JSONL: none of these is named as a label is, and no option names it
+	unlabeled bool
+	named     []namedKey // JSONL: keys that options name
+}
+
+// namedKey is a key of JSON lines that an option names.
+type namedKey struct {
+	name, flag string
+	top        bool // it is no nested one
 }
 
 // advise returns advice that names flags. There is none on the rows of requests: the model says how
@@ -275,6 +286,49 @@ func (opt Options) withDefaults() (Options, error) {
 			opt.LabelKey)
 	}
 	return opt.withSchema()
+}
+
+// nameRoles gives label and weight the same name as column and as key.
+func (opt *Options) nameRoles() error {
+	for _, r := range []struct {
+		what, flag         string
+		column, key, asked *string
+	}{
+		{"label", "label", &opt.LabelColumn, &opt.LabelKey, &opt.asked.labelKey},
+		{"weight", "weight-column", &opt.WeightColumn, &opt.WeightKey, &opt.asked.weightKey},
+	} {
+		switch {
+		case *r.column == "" && *r.asked != "":
+			*r.column = *r.asked
+		case *r.column != "" && *r.asked == "":
+			*r.key, *r.asked = *r.column, *r.column
+		case *r.column != *r.asked:
+			return noregret.Errorf(noregret.Usage, "", "the %s is the column %q (--%s) and the key %q (--%s-key): "+
+				"name one", r.what, *r.column, r.flag, *r.asked, r.what)
+		}
+	}
+	return nil
+}
+
+// nameKeys lists the keys of JSON lines that options name. Rows that no other may change have none.
+func (opt *Options) nameKeys() {
+	if opt.only != nil {
+		return
+	}
+	add := func(flag string, top bool, names ...string) {
+		for _, name := range names {
+			if name != "" {
+				opt.named = append(opt.named, namedKey{name, flag, top})
+			}
+		}
+	}
+	if !opt.AllowNoLabel {
+		add("--weight-key", true, opt.asked.weightKey)
+	}
+	add("--categorical", false, opt.Categorical...)
+	add("--text", false, opt.TextColumns...)
+	add("--ignore-columns", false, opt.IgnoreColumns...)
+	add("--center", false, opt.CenterColumns...)
 }
 
 // setOnlyLabels prepares the options for rows that do not depend on each other.

@@ -28,6 +28,8 @@ type result struct {
 	counted names          // JSONL: keys with strings or large numbers
 	large   ranges         // svmlight, VW: features with values beyond centerFrom
 
+	named []bool // JSONL: of Options.named, a row has the key
+
 	only  map[string]bool // the declared labels of Options.OnlyLabels, or nil
 	nulls *Nulls          // nil unless they are counted
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/noregret/noregret"
+	"github.com/noregret/noregret/internal/named"
 )
 
 // Stream reads inputs once, in order. See [Open]. It implements [Reader].
@@ -29,6 +31,7 @@ type Stream struct {
 	closed bool
 
 	schema  Schema // Dim and Features grow
+	named   []bool // of Options.named: a row has the key
 	byLabel map[string]uint16
 	byName  map[string]uint32
 	class   []uint16 // scratch: local label number -> class
@@ -116,6 +119,11 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	s.info.Written = in.written
 	src := &textSource{opt: &s.opt, format: format, inputs: inputs, next: 1, digest: s.digest}
 	var newParser func() parser
+	if format == CSV || format == JSONL {
+		if err := s.opt.nameRoles(); err != nil {
+			return err
+		}
+	}
 	switch format {
 	case SVMLight:
 		s.chooseBase()
@@ -132,6 +140,8 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 		}
 		newParser = func() parser { return newCSVParser(&s.opt, s.fixedNames()) }
 	default:
+		s.opt.nameKeys()
+		s.named = make([]bool, len(s.opt.named))
 		src.json = &jsonPlanner{csvPlanner: csvPlanner{opt: &s.opt}}
 		if sch := s.opt.Schema; sch != nil {
 			src.json.planned = true
@@ -240,7 +250,7 @@ func (s *Stream) fetch() (*chunk, error) {
 	if err != nil {
 		if err == io.EOF {
 			s.info.Digest = s.opt.Digest.text(s.digest)
-			if bad := s.checkColumns(); bad != nil {
+			if bad := cmp.Or(s.checkNamed(), s.checkColumns()); bad != nil {
 				return nil, bad
 			}
 		}
@@ -256,6 +266,9 @@ func (s *Stream) fetch() (*chunk, error) {
 		return nil, err
 	}
 	s.sawZero = s.sawZero || c.sawZero
+	for i, seen := range c.named {
+		s.named[i] = s.named[i] || seen
+	}
 	s.info.IgnoredFeatures += c.ignored
 	return c, fault
 }
@@ -277,6 +290,17 @@ func (s *Stream) count(c *chunk) {
 			s.census.of(name).addFrom(one, c.file)
 		}
 	}
+}
+
+// checkNamed returns an error if no row of JSON lines has a key that an option names.
+func (s *Stream) checkNamed() error {
+	for i, k := range s.opt.named {
+		if !s.named[i] {
+			return noregret.BadInputf(s.info.place(), "no row has the key %q (%s): %sthe keys of the first rows are %s",
+				k.name, k.flag, named.DidYouMean(k.name, s.opt.keys), listNames(s.opt.keys))
+		}
+	}
+	return nil
 }
 
 // checkColumns returns an error if a column cannot be meant to be read as it was.

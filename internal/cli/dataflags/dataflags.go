@@ -64,7 +64,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 		"180 bytes a slot, 200 MB for 20 bits")
 	s.IntVar(&f.maxDim, "max-dim", f.maxDim, "largest number of features, about 180 bytes of memory each in training; "+
 		"a line that goes beyond it is refused")
-	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1")
+	s.StringVar(&f.weight, "weight-column", f.weight, "CSV: column of the example weights, by name or number from 1; "+
+		"JSON lines: as --weight-key")
 	s.StringSliceVar(&f.Categorical, "categorical", f.Categorical,
 		"CSV, JSON lines: columns or keys to treat as categorical whatever they contain")
 	s.StringSliceVar(&f.text, "text", f.text,
@@ -99,7 +100,7 @@ func (f *Flags) RegisterWithModel(cmd *cobra.Command) {
 	s.Var(command.NewChoice(&f.Header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
 	s.StringVar(&f.Label, "label", f.Label,
 		"CSV: column of the label, by name, number from 1 or \"last\"; by default the one named label, target, class "+
-			"or y, else the last")
+			"or y, else the last; JSON lines: as --label-key")
 	s.StringVar(&f.LabelKey, "label-key", f.LabelKey,
 		"JSON lines: key of the label (default the model's, else the one named label, target, class or y)")
 	s.StringVar(&f.weightKey, "weight-key", f.weightKey,
@@ -352,7 +353,7 @@ func (f *Flags) ReadDecisions(a *command.App, info dataset.Info, base string) {
 		f.csvDecisions(a, s, info.Written == "ARFF")
 		f.columnDecisions(a, s)
 	case s.Format == dataset.JSONL:
-		if f.LabelKey == "" && info.NoLabel < info.Rows {
+		if f.LabelKey == "" && f.Label == "" && info.NoLabel < info.Rows {
 			a.Note("the label is the key %q, by its name (--label-key says otherwise)", s.Label)
 		}
 		f.columnDecisions(a, s)
