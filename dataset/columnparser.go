@@ -23,6 +23,9 @@ func newColumnParser(opt *Options, fixed map[string]uint32) columnParser {
 
 // number adds the value of a numeric column and returns it; NaN if it is missing.
 func (p *columnParser) number(r *result, col *csvColumn, cell []byte) (float64, error) {
+	if p.opt.missingNumber(cell) {
+		return math.NaN(), p.missing(r, col, cell)
+	}
 	v, ok := col.notation.number(cell, p.digits)
 	if v -= col.center; !ok || !inFloat32(v) {
 		return math.NaN(), p.notNumber(r, col, cell)

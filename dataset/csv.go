@@ -106,7 +106,9 @@ func (p *csvParser) parse(c *chunk) {
 	for i := range c.plan.columns {
 		col := &c.plan.columns[i]
 		p.columns = append(p.columns,
-			quickColumn{col.kind == Numeric && col.notation == plainNumber, col.feature, col.center})
+			quickColumn{
+				col.kind == Numeric && col.notation == plainNumber && !p.opt.missingNumbers, col.feature, col.center,
+			})
 	}
 	end, line := len(c.data), c.line
 	data := append(c.data, padding...)

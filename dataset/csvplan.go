@@ -362,8 +362,8 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 	for _, name := range p.opt.CenterColumns {
 		if !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name }) {
 			names := columnNames(columns)
-			return true, fmt.Errorf("no column %q (--center): %sthe %d columns are %s", name, named.DidYouMean(name, names),
-				len(names), listNames(names))
+			return true, fmt.Errorf("no column %q (--center): %sthe %d columns are %s", name,
+				named.DidYouMean(name, names), len(names), listNames(names))
 		}
 	}
 	for i := range columns {

@@ -275,6 +275,9 @@ func (p *jsonParser) value(r *result) error {
 			p.look(p.path, tok, true)
 			return nil
 		}
+		if p.opt.missingNumber(tok) && (col == nil || col.kind != Categorical) {
+			return p.missing(r, &csvColumn{prefix: append(bytes.Clone(p.path), '=')}, tok)
+		}
 		x, _ := number(tok)
 		if col != nil && col.kind == Categorical {
 			p.table.buf = append(append(append(p.table.buf[:0], p.path...), '='), tok...)

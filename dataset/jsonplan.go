@@ -53,6 +53,9 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 			one.guess.center = slices.Contains(p.opt.CenterColumns, one.key)
 			guesses = append(guesses, one)
 		}
+		if number && p.opt.missingNumber(text) {
+			return
+		}
 		if number {
 			guesses[i].guess.number(text)
 		} else {
@@ -137,8 +140,8 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 	}
 	for _, key := range p.opt.CenterColumns {
 		if !slices.ContainsFunc(guesses, func(g jsonGuess) bool { return g.key == key }) {
-			return noregret.BadInputf(file, "no number in the first %d rows has the key %q (--center): %stheir keys are %s",
-				lookRows, key, named.DidYouMean(key, p.opt.keys), listNames(p.opt.keys))
+			return noregret.BadInputf(file, "no number in the first %d rows has the key %q (--center): %stheir keys "+
+				"are %s", lookRows, key, named.DidYouMean(key, p.opt.keys), listNames(p.opt.keys))
 		}
 	}
 	for _, g := range guesses {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/noregret/noregret"
 )
@@ -166,6 +167,8 @@ type Options struct {
 	nominal []string        // CSV that was ARFF: columns that are categorical without another role
 	rows    bool            // of requests, see advise
 	keys    []string        // JSONL: keys of the first rows
+	// one of MissingValues is a number in some notation
+	missingNumbers bool
 	// JSONL: none of these is named as a label is, and no option names it
 	unlabeled bool
 	named     []namedKey // JSONL: keys that options name
@@ -231,6 +234,10 @@ func (opt Options) withDefaults() (Options, error) {
 		orDefault(&opt.WeightKey, s.Weight)
 		opt.MissingValues = s.MissingValues
 	}
+	opt.missingNumbers = slices.ContainsFunc(opt.MissingValues, func(text string) bool {
+		set, _ := notationsOf([]byte(text))
+		return set != 0
+	})
 	orDefault(&opt.Missing, MissingIndicator)
 	orDefault(&opt.Header, HeaderAuto)
 	orDefault(&opt.Digest, SHA256)
@@ -286,6 +293,11 @@ func (opt Options) withDefaults() (Options, error) {
 			opt.LabelKey)
 	}
 	return opt.withSchema()
+}
+
+// missingNumber reports whether a number, as it is written, means a missing value.
+func (opt *Options) missingNumber(text []byte) bool {
+	return opt.missingNumbers && slices.Contains(opt.MissingValues, string(text))
 }
 
 // nameRoles gives label and weight the same name as column and as key.

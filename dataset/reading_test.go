@@ -209,6 +209,12 @@ func TestReadings(t *testing.T) {
 			Column{Kind: Numeric},
 			"- 2 -",
 		},
+		{
+			"numbers that are missing", "a,y\n-999,p\n2,q\n-999,q\n-999.0,q\n",
+			Options{MissingValues: []string{"-999"}},
+			Column{Kind: Numeric},
+			"- 2 - -999",
+		},
 		{"words for missing values", "a,y\nnone,p\n2,q\nUnknown,q\n<NA>,p\nMISSING,p\n7,p\n", Options{}, Column{
 			Kind: Numeric,
 		}, "- 2 - - - 7"},
@@ -298,6 +304,13 @@ func TestJSONReadings(t *testing.T) {
 			Options{},
 			[]Column{{Name: "t", Kind: Numeric, Center: 1700000001}},
 			[]string{"0", "0", "0", "1 0:2"},
+		},
+		{
+			"numbers that are missing", `{"label":1,"a":-999}` + "\n" + `{"label":1,"a":2}` + "\n" +
+				`{"label":0,"a":-999.0}` + "\n",
+			Options{MissingValues: []string{"-999"}},
+			[]Column{},
+			[]string{"0 0:1", "0 1:2", "1 1:-999"},
 		},
 		{
 			"dates", `{"label":1,"d":"2024-02-29"}` + "\n" + `{"label":0,"d":"2024-03-01"}` + "\n",

@@ -162,7 +162,7 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	case s.opt.Schema != nil:
 	case format == CSV:
 		s.copyColumns(src.csv)
-	case format == JSONL && len(src.json.columns) > 0:
+	case format == JSONL && (len(src.json.columns) > 0 || s.opt.missingNumbers):
 		s.copyColumns(&src.json.csvPlanner)
 	}
 	s.pipe = startPipeline(ctx, src, newParser, s.opt.Workers)
