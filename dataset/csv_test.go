@@ -33,6 +33,20 @@ func TestCSVRows(t *testing.T) {
 			[]string{"c1", "c2"},
 		},
 		{
+			"a header of numbers and a label", ",0,1,Class\n7,1,2,yes\n8,3,4,no\n",
+			Options{},
+			[]string{"0 0:7 1:1 2:2", "1 0:8 1:3 2:4"},
+			[]string{"yes", "no"},
+			[]string{"c1", "0", "1"},
+		},
+		{
+			"no header, the label y", "1,2,y\n3,4,n\n5,6,y\n",
+			Options{},
+			[]string{"0 0:1 1:2", "1 0:3 1:4", "0 0:5 1:6"},
+			[]string{"y", "n"},
+			[]string{"c1", "c2"},
+		},
+		{
 			"a trailing full stop is part of a name", "0,tcp,normal.\n1,udp,smurf.\n",
 			Options{},
 			[]string{"0 1:1", "1 0:1 2:1"},

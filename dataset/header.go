@@ -26,10 +26,34 @@ func (p *csvPlanner) hasHeader(start headRows, first, second []string) (bool, er
 		}
 	}
 	if !looksLikeHeader(first, second, label) {
-		return false, nil
+		return p.namesLabel(start, first)
 	}
 	data, err := p.beginsWithText(start, first)
 	return !data, err
+}
+
+// namesLabel reports whether the first row has a name that a label has, which is not in the same
+// column of the rows after it, as the label of a row would be.
+func (p *csvPlanner) namesLabel(start headRows, first []string) (bool, error) {
+	name := usualLabel(first)
+	if name == "" {
+		return false, nil
+	}
+	at := slices.Index(first, name)
+	start.cells, start.buf = nil, nil
+	for n := 0; n <= lookRows; n++ {
+		row, err := start.next()
+		if row == nil && err == nil && p.partial {
+			return false, errPlanLater
+		}
+		if row == nil || err != nil {
+			return n > 1, nil // the parser will report the bad row
+		}
+		if n > 0 && at < len(row) && row[at] == name {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // beginsWithText reports whether the first row is the data of a file of texts, although no cell is
