@@ -60,8 +60,8 @@ func (s orderSet) only() string {
 
 // scanMoment reads a whole cell: YYYY-MM-DD, YYYY/MM/DD, d.m.yyyy, a day as scanNamed reads it or,
 // in the order, d/m/yyyy or m/d/yyyy, with / or -; after T or a blank, perhaps after a comma, a
-// time as scanClock reads it; and Z or ±hh:mm (ISO 8601). Without an offset it is taken as UTC. In
-// the order packedDays the cell is YYYYMMDD. It does not allocate.
+// time as scanClock reads it, and an offset as scanOffset does. Without an offset it is taken as
+// UTC. In the order packedDays the cell is YYYYMMDD. It does not allocate.
 func scanMoment(b []byte, order string) (m moment, ok bool) {
 	if order == packedDays {
 		return scanPacked(b)
@@ -173,16 +173,30 @@ func (m *moment) scanClock(b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-// scanOffset reads the rest of a cell: nothing, Z or ±hh:mm.
+// scanOffset reads the rest of a cell: nothing or, perhaps after a blank, Z, UTC, GMT or an offset
+// ±hh:mm, ±hhmm or ±hh.
 func (m *moment) scanOffset(b []byte) (ok bool) {
-	if len(b) == 0 || len(b) == 1 && b[0]|0x20 == 'z' {
+	if len(b) == 0 {
 		return true
 	}
-	if len(b) != 6 || b[0] != '+' && b[0] != '-' || b[3] != ':' {
+	if b[0] == ' ' {
+		b = b[1:]
+	}
+	if foldEqual(b, "z") || foldEqual(b, "utc") || foldEqual(b, "gmt") {
+		return true
+	}
+	if len(b) < 3 || b[0] != '+' && b[0] != '-' {
+		return false
+	}
+	rest := b[3:]
+	if len(rest) == 3 && rest[0] == ':' {
+		rest = rest[1:]
+	}
+	if len(rest) != 0 && len(rest) != 2 {
 		return false
 	}
 	hour, ok1 := digits(b[1:3])
-	minute, ok2 := digits(b[4:6])
+	minute, ok2 := digits(rest)
 	if m.offset = hour*3600 + minute*60; b[0] == '-' {
 		m.offset = -m.offset
 	}
