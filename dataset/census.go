@@ -208,7 +208,17 @@ func (c *columnCensus) check(col *Column, rows int64) error {
 	if what == "" {
 		what, file, line = c.first, c.file, c.at
 	}
+	late := func(what string, count int64) error {
+		return bad(Mixed, c.file, c.at, "%d of %d texts are %s (the first is %s), but the first value in the first %d "+
+			"rows is no such text, and it decides: write all in one way from the first row on, or say that they are "+
+			"names (--categorical)", count, c.cells, what, quote([]byte(c.first)), lookRows)
+	}
+	numbers, _ := notationsOf([]byte(c.first))
 	switch {
+	case c.dates*2 > c.cells && c.odd == "" && looksDated([]byte(c.first)):
+		return late("dates or times of day", c.dates)
+	case c.near*2 > c.cells && c.odd == "" && numbers != 0:
+		return late("numbers, or nearly", c.near)
 	case c.dates*2 > c.cells:
 		return bad(Mixed, file, line, "%d of %d values are dates or times of day, but %s is none of the form "+
 			"YYYY-MM-DD, d.m.yyyy, d/m/yyyy, 1 Jan yyyy, perhaps with hh:mm, or hh:mm, which are read as such: write "+

@@ -31,6 +31,7 @@ type guess struct {
 	cell    string          // the first value
 	marked  string          // the first number with a point or a comma
 	orders  orderSet        // Date, Timestamp: the orders in which all dates so far are some
+	plain   bool            // Numeric: the first is a JSON number, which has no notation to find
 	packing bool            // Numeric: all numbers so far are days YYYYMMDD
 	center  bool            // an option says that the column is centered
 	levels  []string        // Numeric: numbers among which the center is, if there is one
@@ -149,7 +150,7 @@ func (g *guess) number(text []byte) {
 		g.kind, g.settled = Categorical, true
 		return
 	case g.kind == "":
-		g.kind, g.set, g.cell, g.alone = Numeric, 1, string(text), true
+		g.kind, g.set, g.cell, g.alone, g.plain = Numeric, 1, string(text), true, true
 		g.packing = g.pack(text)
 	case g.kind != Numeric:
 		return
@@ -369,9 +370,12 @@ func (g *guess) apply(c *Column, opt *Options, other others) error {
 	default:
 		return nil
 	}
-	n, err := g.notation(opt, other.decimal)
-	if err != nil {
-		return inColumn(c.Name, err)
+	n := plainNumber
+	if !g.plain {
+		var err error
+		if n, err = g.notation(opt, other.decimal); err != nil {
+			return inColumn(c.Name, err)
+		}
 	}
 	c.setNotation(n)
 	if v := g.typical(n); g.center || isLarge(v) && math.Abs(v) < centerTo {

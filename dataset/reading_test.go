@@ -319,6 +319,19 @@ func TestJSONReadings(t *testing.T) {
 			[]string{"0 3:1 17:1", "1 0:1 4:1 18:1"},
 		},
 		{
+			"dates, null at first", `{"label":1,"d":null}` + "\n" + `{"label":1}` + "\n" +
+				`{"label":0,"d":"2024-03-01"}` + "\n",
+			Options{},
+			[]Column{{Name: "d", Kind: Date, Center: 1709251200}},
+			[]string{"0", "0", "1 4:1 18:1"},
+		},
+		{
+			"the decimal mark of strings", `{"label":1,"a":"1,100","x":1.5}` + "\n" + `{"label":0,"a":"2","x":2.5}` + "\n",
+			Options{Decimal: ","},
+			[]Column{{Name: "a", Kind: Numeric, Decimal: ",", Thousands: "."}},
+			[]string{"0 0:1.1 1:1.5", "1 0:2 1:2.5"},
+		},
+		{
 			"a word before a number", `{"label":1,"a":"none"}` + "\n" + `{"label":0,"a":5}` + "\n" +
 				`{"label":0,"a":"low"}` + "\n",
 			Options{},
@@ -668,6 +681,22 @@ func TestReadingErrors(t *testing.T) {
 	_, err = readAll(Options{}, path)
 	if want := path + `: column "at": its large values lie`; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"numbers": {
+			many(lookRows, `{"label":1,"a":%d}`+"\n") + `{"label":0,"a":"1.042"}` + "\n",
+			`:101: column "a": 1 of 1 texts are numbers, or nearly (the first is "1.042"), but the first value in the ` +
+				`first 100 rows is no such text, and it decides: write`,
+		},
+		"dates": {
+			strings.Repeat(`{"label":1}`+"\n", lookRows) + many(3, `{"label":0,"a":"2024-02-1%d"}`+"\n"),
+			`:101: column "a": 3 of 3 texts are dates or times of day (the first is "2024-02-10"), but the first`,
+		},
+	} {
+		path = writeFile(t, "a.jsonl", c.text)
+		if _, err := readAll(Options{}, path); err == nil || !strings.HasPrefix(err.Error(), path+c.want) {
+			t.Errorf("%s: got  %v\nwant %s", name, err, path+c.want)
+		}
 	}
 	path = writeFile(t, "a.csv", "id,y\n"+many(30, "n%d,p\n"))
 	if i, err := readAll(Options{Categorical: []string{"id"}}, path); err != nil || i.Dim != 30 {
