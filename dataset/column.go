@@ -37,8 +37,9 @@ type Column struct {
 	Name string     `json:"name"`
 	Kind ColumnKind `json:"kind"`
 
-	// Decimal and Thousands are the marks of the numbers of a Numeric column: "" is the point and
-	// no mark of thousands. Thousands is one of , . ' and a blank, never the decimal mark.
+	// Decimal and Thousands are the marks of the numbers of a Numeric column or one of weights: ""
+	// is the point and no mark of thousands. Thousands is one of , . ' and a blank, never the
+	// decimal mark.
 	Decimal   string `json:"decimal,omitempty"`
 	Thousands string `json:"thousands,omitempty"`
 	// Percent says that every number of a Numeric column ends in %; its hundredth is the value.
@@ -99,8 +100,9 @@ func (c *Column) check() error {
 		c.Thousands == "." && c.Decimal == "" || c.Thousands != "" && c.Thousands == c.Decimal {
 		return bad("mark of thousands %q: it must be , . ' or a blank, and not the decimal mark", c.Thousands)
 	}
-	if c.Kind != Numeric && (c.Decimal != "" || c.Thousands != "" || c.Percent || c.Currency != "") {
-		return bad("it is %s: only a numeric column has marks, percent or a currency", c.Kind)
+	if c.Kind != Numeric && (c.Percent || c.Currency != "" ||
+		c.Kind != WeightKind && (c.Decimal != "" || c.Thousands != "")) {
+		return bad("it is %s: only numbers and weights have marks, only numbers percent or a currency", c.Kind)
 	}
 	if c.Currency != "" && (c.Percent || !slices.Contains(currencies[:], c.Currency)) {
 		return bad("currency %q: it must be one of %q, and not with percent", c.Currency, currencies)

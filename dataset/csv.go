@@ -237,7 +237,7 @@ func (p *csvParser) cell(r *result, col *csvColumn, i int, cell []byte) (err err
 	case LabelKind:
 		p.class, err = p.label(r, cell)
 	case WeightKind:
-		p.weight, err = weightOf(cell)
+		p.weight, err = weightOf(col.notation, cell)
 	case Ignored:
 		if col.unseen && !isMissing(cell) {
 			r.ignored++
@@ -274,8 +274,8 @@ func (p *csvParser) label(r *result, cell []byte) (uint16, error) {
 }
 
 // weightOf reads a weight.
-func weightOf(cell []byte) (float32, error) {
-	v, ok := number(cell)
+func weightOf(n notation, cell []byte) (float32, error) {
+	v, ok := n.number(cell, nil)
 	if !ok || v < 0 || !inFloat32(v) {
 		return 0, fmt.Errorf("weight %s: it must be a number from 0 to %v", quote(cell), math.MaxFloat32)
 	}

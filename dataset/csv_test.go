@@ -33,6 +33,13 @@ func TestCSVRows(t *testing.T) {
 			[]string{"c1", "c2"},
 		},
 		{
+			"weights with a decimal comma", "x;w;y\n1,061;1,5;p\n0,5;1.000,5;q\n2;3;q\n",
+			Options{WeightColumn: "w"},
+			[]string{"0*1.5 0:1.061", "1*1000.5 0:0.5", "1*3 0:2"},
+			[]string{"p", "q"},
+			[]string{"x"},
+		},
+		{
 			"a header of numbers and a label", ",0,1,Class\n7,1,2,yes\n8,3,4,no\n",
 			Options{},
 			[]string{"0 0:7 1:1 2:2", "1 0:8 1:3 2:4"},

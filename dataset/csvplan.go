@@ -335,14 +335,18 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 	guesses := make([]guess, len(columns))
 	for i, c := range columns {
 		guesses[i].center = slices.Contains(p.opt.CenterColumns, c.Name)
+		guesses[i].leveled = c.Kind == WeightKind // weights are not centered
 	}
 	for looked := 0; row != nil && !settled; looked++ {
 		settled = true
 		for i, c := range columns {
-			if c.Kind == "" && i < len(row) {
+			if c.Kind != "" && c.Kind != WeightKind {
+				continue
+			}
+			if i < len(row) {
 				guesses[i].see([]byte(row[i]), p.opt, h.delim == ',')
 			}
-			settled = settled && (c.Kind != "" || guesses[i].settled)
+			settled = settled && guesses[i].settled
 		}
 		if settled = settled || looked+1 == lookRows; settled {
 			break
@@ -369,6 +373,11 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 	for i := range columns {
 		if columns[i].Kind == "" {
 			if err := guesses[i].apply(&columns[i], p.opt, other); err != nil {
+				return true, err
+			}
+		}
+		if columns[i].Kind == WeightKind {
+			if err := guesses[i].applyWeight(&columns[i], p.opt, other); err != nil {
 				return true, err
 			}
 		}

@@ -332,6 +332,21 @@ func (g *guess) notation(opt *Options, other byte) (notation, error) {
 	return n, nil
 }
 
+// applyWeight sets the marks of a column of weights.
+func (g *guess) applyWeight(c *Column, opt *Options, other others) error {
+	if g.kind != Numeric {
+		return nil // the parser will report the cell
+	}
+	n, err := g.notation(opt, other.decimal)
+	if err != nil {
+		return inColumn(c.Name, err)
+	}
+	if !n.percent && n.currency == 0 {
+		c.setNotation(n)
+	}
+	return nil
+}
+
 // apply sets kind and reading of a column. A column without a value is numeric, one that has words
 // for missing values alone is categorical: they may be values.
 func (g *guess) apply(c *Column, opt *Options, other others) error {

@@ -178,7 +178,7 @@ func (p *jsonParser) member(r *result, depth int) error {
 			}
 			tok, err := s.numberToken()
 			if err == nil {
-				p.weight, err = weightOf(tok)
+				p.weight, err = weightOf(plainNumber, tok)
 			}
 			return inKey(p.path, err)
 		case "features":
