@@ -40,6 +40,20 @@ func TestCSVRows(t *testing.T) {
 			[]string{"x"},
 		},
 		{
+			"a line with the separator", "sep=;\r\nx;y,z\r\n1;p\r\n2;q\r\n",
+			Options{},
+			[]string{"0 0:1", "1 0:2"},
+			[]string{"p", "q"},
+			[]string{"x"},
+		},
+		{
+			"a line with the separator, no header", "SEP=\t\n1\tp\n2\tq\n",
+			Options{},
+			[]string{"0 0:1", "1 0:2"},
+			[]string{"p", "q"},
+			[]string{"c1"},
+		},
+		{
 			"a header of numbers and a label", ",0,1,Class\n7,1,2,yes\n8,3,4,no\n",
 			Options{},
 			[]string{"0 0:7 1:1 2:2", "1 0:8 1:3 2:4"},
@@ -207,6 +221,11 @@ func TestCSVErrors(t *testing.T) {
 			Options{},
 			`:3: column "a": cell "two" is not a number, but the column's first value is one; declare a column of ` +
 				`names with --categorical, or what means missing with --missing-values`,
+		},
+		{
+			"infinite after the separator's line", "sep=;\na;y\n1;p\ninf;p\n",
+			Options{},
+			`:4: column "a": cell "inf": the value must be a finite number`,
 		},
 		{"infinite", "a,y\n1,p\ninf,p\n", Options{}, `:3: column "a": cell "inf": the value must be a finite number`},
 		{

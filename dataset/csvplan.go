@@ -16,7 +16,7 @@ import (
 // csvPlan describes the cells of one CSV file.
 type csvPlan struct {
 	delim   byte
-	skip    int // bytes of the header and of blank lines before it
+	skip    int // bytes of the header and of what is before it
 	columns []csvColumn
 	direct  uint32 // number of the features that do not come by name
 	sorted  bool   // these ascend in the order of the columns
@@ -148,10 +148,14 @@ func (h *headRows) next() ([]string, error) {
 
 // plan determines the columns of a file from its start, which is all of it if whole is set.
 func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error) {
-	delim := byte(0)
+	delim, before := byte(0), 0
+	if p.opt.only == nil { // else the line is a row
+		delim, before = separatorLine(head)
+		head = head[before:]
+	}
 	if p.opt.Delimiter != "" {
 		delim = p.opt.Delimiter[0]
-	} else {
+	} else if before == 0 {
 		ended := false
 		if delim, ended = findDelimiter(head, p.opt.NoQuotes); !ended && p.partial {
 			return nil, errPlanLater
@@ -162,7 +166,10 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	}
 	h := &headRows{
 		cellReader: cellReader{delim: delim, plain: p.opt.NoQuotes}, file: file, rest: head, whole: whole,
-		line: 1,
+		line: 1, used: before,
+	}
+	if before > 0 {
+		h.line++
 	}
 	start := *h
 	first, err := h.next()
@@ -177,7 +184,7 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 			return nil, noregret.BadInputf(place(file, h.line),
 				"the first row is longer than %d bytes; is a quote left open?", peekBytes)
 		}
-		return &csvPlan{delim: delim}, nil
+		return &csvPlan{delim: delim, skip: before}, nil
 	}
 	skip, line := h.used, h.at
 	second, err := h.next()
@@ -204,8 +211,22 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	plan.delim = delim
 	if plan.skip > 0 {
 		plan.skip = skip
+	} else {
+		plan.skip = before
 	}
 	return plan, nil
+}
+
+// separatorLine returns the delimiter that a first line such as sep=; names, as spreadsheets write
+// it, and the length of the line, 0 if there is none.
+func separatorLine(head []byte) (delim byte, size int) {
+	line, _, ended := bytes.Cut(head, []byte("\n"))
+	size = len(line) + 1
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if !ended || len(line) != 5 || !foldEqual(line[:4], "sep=") || bytes.IndexByte([]byte(",;\t"), line[4]) < 0 {
+		return 0, 0
+	}
+	return line[4], size
 }
 
 // inferColumns determines the columns from the first file.

@@ -94,6 +94,8 @@ func (in *input) looksLike(head []byte) (format Format, line []byte) {
 		return VW, line
 	case looksLikeSVMLight(line):
 		return SVMLight, line
+	case len(line) >= 4 && len(line) <= 5 && foldEqual(line[:4], "sep="):
+		return CSV, line
 	case byName != Auto:
 		return byName, line
 	case bytes.ContainsAny(line, ",;\t"):
