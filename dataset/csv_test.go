@@ -284,6 +284,12 @@ func TestCSVErrors(t *testing.T) {
 				`features (--bits) or raise the largest dimension (--max-dim)`,
 		},
 		{
+			"too many columns", "a,b,c,y\n1,2,3,p\n",
+			Options{MaxDim: 2},
+			`: feature "c": there are more than 2 features; leave a column of names out (--ignore-columns), hash ` +
+				`features (--bits) or raise the largest dimension (--max-dim)`,
+		},
+		{
 			"two roles", "a,y\n1,p\n",
 			Options{IgnoreColumns: []string{"y"}},
 			`:1: column "y" cannot be both label and ignored`,

@@ -158,12 +158,16 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	if format == JSONL {
 		s.schema.Label, s.schema.Weight = s.opt.LabelKey, s.opt.WeightKey
 	}
+	var err error
 	switch {
 	case s.opt.Schema != nil:
 	case format == CSV:
-		s.copyColumns(src.csv)
+		err = s.copyColumns(src.csv)
 	case format == JSONL && (len(src.json.columns) > 0 || s.opt.missingNumbers):
-		s.copyColumns(&src.json.csvPlanner)
+		err = s.copyColumns(&src.json.csvPlanner)
+	}
+	if err != nil {
+		return err
 	}
 	s.pipe = startPipeline(ctx, src, newParser, s.opt.Workers)
 	return nil
@@ -171,17 +175,21 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 
 // copyColumns copies the columns that the first CSV file determined. From now on only the reading
 // goroutine uses the planner.
-func (s *Stream) copyColumns(p *csvPlanner) {
+func (s *Stream) copyColumns(p *csvPlanner) error {
 	s.schema.Columns = slices.Clone(p.columns)
 	s.schema.Header, s.schema.Missing, s.schema.MissingValues = p.header, s.opt.Missing, s.opt.MissingValues
 	if s.opt.Bits > 0 {
-		return
+		return nil
 	}
 	s.schema.Features = p.features()
+	if most := s.opt.MaxDim; len(s.schema.Features) > most {
+		return s.tooManyFeatures(s.info.place(), []byte(s.schema.Features[most]))
+	}
 	s.schema.Dim = len(s.schema.Features)
 	for i, f := range s.schema.Features {
 		s.byName[f] = uint32(i)
 	}
+	return nil
 }
 
 // chooseBase chooses the base of indices before the first line is read.
@@ -396,7 +404,7 @@ func (s *Stream) mapFeatures(c *chunk) error {
 	for i := range c.feats.len() {
 		f, ok := s.byName[string(c.feats.at(i))]
 		if !ok && len(s.schema.Features) >= s.opt.MaxDim {
-			return s.tooManyFeatures(c, i)
+			return s.tooManyFeatures(c.placeOfFeature(i), c.feats.at(i))
 		}
 		if !ok {
 			name := string(c.feats.at(i))
@@ -420,18 +428,22 @@ func (s *Stream) mapFeatures(c *chunk) error {
 	return nil
 }
 
-// tooManyFeatures returns the error for name i of a chunk, which exceeds the limit on features, at
-// the place of its first row.
-func (s *Stream) tooManyFeatures(c *chunk, i int) error {
+// placeOfFeature returns the place of the first row with name i of the chunk.
+func (c *chunk) placeOfFeature(i int) string {
 	row := -1
 	if at := slices.Index(c.rows.Index, c.direct+uint32(i)); at >= 0 {
 		row, _ = slices.BinarySearch(c.rows.Offset, uint32(at)+1)
 		row--
 	}
-	return noregret.BadInputf(c.placeOf(row),
+	return c.placeOf(row)
+}
+
+// tooManyFeatures returns the error for the first name that exceeds the limit on features.
+func (s *Stream) tooManyFeatures(place string, name []byte) error {
+	return noregret.BadInputf(place,
 		"feature %s: there are more than %d features; leave a column of names out (--ignore-columns), hash features "+
 			"(--bits) or raise the largest dimension (--max-dim)",
-		quote(c.feats.at(i)), s.opt.MaxDim)
+		quote(name), s.opt.MaxDim)
 }
 
 // LabelPlace returns the place of the first row with the label of a class as "file:line", or the
