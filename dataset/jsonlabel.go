@@ -10,9 +10,8 @@ import (
 )
 
 // findLabel finds the key of the label in the first rows where no option names it, by the rule of
-// CSV: nested keys are none of them. The key that is first in usualLabels ends the search, so that
-// a live input with it is read from its first row on. Without any the key stays the default, and
-// rows have no label.
+// CSV: nested keys are none of them. The key that is first in usualLabels ends the search. Without
+// any the key stays the default, and rows have no label.
 func (p *jsonPlanner) findLabel(file string, head []byte, partial bool) error {
 	keys, err := firstKeys(head, partial)
 	if err != nil {

@@ -123,7 +123,8 @@ type Options struct {
 	// order of day and month in dates such as 1/2/2024, "dmy" or "mdy"; "": found in the first
 	// rows. A schema has its own
 	DateOrder string
-	// names of numeric columns whose first value is subtracted, see Column.Center
+	// names of columns of numbers from which the median of the first rows is subtracted, see
+	// Column.Center
 	CenterColumns []string
 
 	// JSONL: key of the label; default the schema's, else the key of the first rows that is named

@@ -430,7 +430,7 @@ func (f *Flags) csvDecisions(a *command.App, s *dataset.Schema, named bool) {
 	}
 	for i, c := range s.Columns {
 		switch {
-		case c.Kind != dataset.LabelKind || f.Label != "":
+		case c.Kind != dataset.LabelKind || f.Label != "" || f.LabelKey != "":
 		case i == len(s.Columns)-1:
 			a.Note("the label is the last column, %q (--label says otherwise)", c.Name)
 		default:
