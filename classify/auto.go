@@ -3,6 +3,7 @@ package classify
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -142,21 +143,31 @@ type autoFit struct {
 
 // searches reports whether [Auto] chooses for data: not for rows with several labels, for options
 // that are a learner's, for too few rows of a label or for very many features. It is then the
-// [DefaultAlgorithm].
-func (o Options) searches(d Data) bool {
+// [DefaultAlgorithm]. If that is for the data and not for the options, it says why.
+func (o Options) searches(d Data) (ok bool, why string) {
 	if o.Algorithm != Auto || d.Task == Multilabel || o.Valid != nil || !o.plain() {
-		return false
+		return false, ""
 	}
 	part, err := d.sizes()
-	if err != nil || d.Set.Info().Dim > mostAutoFeatures {
-		return false
+	if err != nil {
+		return false, "" // the training returns it
+	}
+	if dim := d.Set.Info().Dim; dim > mostAutoFeatures {
+		return false, fmt.Sprintf("there are %d features and at most %d are compared", dim, mostAutoFeatures)
 	}
 	if averageOf(o.Measure).Of != nil { // a class without a right prediction costs its share only
-		return part.Rows >= leastRowsOfLabel*int64(len(part.Labels))
+		if needed := leastRowsOfLabel * int64(len(part.Labels)); part.Rows < needed {
+			return false, fmt.Sprintf("%d labels have %d rows and %d are needed", len(part.Labels), part.Rows, needed)
+		}
+		return true, ""
 	}
-	return !slices.ContainsFunc(part.Labels, func(l LabelCount) bool {
-		return l.Rows < leastRowsOfLabel || l.Weight == 0
-	})
+	if few := d.fewRows(part, leastRowsOfLabel); few != "" {
+		return false, few
+	}
+	if slices.ContainsFunc(part.Labels, func(l LabelCount) bool { return l.Weight == 0 }) {
+		return false, "the rows of a label have no weight"
+	}
+	return true, ""
 }
 
 // rarest is the number of rows of the rarest label, or of a label in the mean if the measure counts

@@ -171,7 +171,7 @@ func TestAutoOfHashedFeatures(t *testing.T) {
 // With a setting of a learner, or few rows of a class, auto is the algorithm of the measure.
 func TestAutoIsTheUsualAlgorithm(t *testing.T) {
 	d := rings(t, 1000, 2)
-	if !(Options{Algorithm: Auto, Measure: measure.FBeta{B: 1}}).searches(d) {
+	if ok, _ := (Options{Algorithm: Auto, Measure: measure.FBeta{B: 1}}).searches(d); !ok {
 		t.Fatal("auto does not search")
 	}
 	f1 := measure.FBeta{B: 1}
@@ -196,8 +196,8 @@ func TestAutoIsTheUsualAlgorithm(t *testing.T) {
 	}
 	for _, o := range []Options{{Unscaled: true}, {Config: Config{Lambda: 1}}, {Holdout: new(0.0)}, {Folds: new(3)}} {
 		o.Algorithm, o.Measure = Auto, f1
-		if o.searches(d) {
-			t.Errorf("%+v searches", o)
+		if ok, why := o.searches(d); ok || why != "" {
+			t.Errorf("%+v searches, or the data are said to be why not: %q", o, why)
 		}
 	}
 }
@@ -476,14 +476,14 @@ func TestPriceOfProducts(t *testing.T) {
 func TestCrossFigures(t *testing.T) {
 	d, fresh := sparseRows(t, 3000, 12, Binary, "0", "1"), sparseRows(t, 9000, 12, Binary, "0", "1")
 	opt := Options{Algorithm: "spade", Measure: measure.GMean{}, Seed: 2}
-	f, err := CrossFigures(context.Background(), d, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
 	r, err := Fit(context.Background(), d, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := r.CrossFigures(context.Background(), d, opt); err != nil {
+		t.Fatal(err)
+	}
+	f := r.Figures
 	c, err := Evaluate(context.Background(), fresh, r.Classifier())
 	if err != nil {
 		t.Fatal(err)
@@ -497,13 +497,14 @@ func TestCrossFigures(t *testing.T) {
 	if f.Of("nope") != nil || (*ModelFigures)(nil).Of("f1") != nil {
 		t.Error("there is a figure of a measure without one")
 	}
-	few := sparseRows(t, 8, 4, Binary, "0", "1")
-	if f, err := CrossFigures(context.Background(), few, opt); f != nil || err != nil {
-		t.Errorf("eight rows give %+v, %v", f, err)
+	few := Result{}
+	if err := few.CrossFigures(t.Context(), fewRings(t, 400, 5), opt); few.Figures != nil || err != nil ||
+		!slices.Equal(few.Warnings, []string{"there are no figures on new rows: label 1 has 5 rows and 6 are needed"}) {
+		t.Errorf("five rows of a label give %+v, %q, %v", few.Figures, few.Warnings, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := CrossFigures(ctx, d, opt); !errors.Is(err, context.Canceled) {
+	if err := (&Result{}).CrossFigures(ctx, d, opt); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v after the context ended", err)
 	}
 	if _, err := Fit(ctx, d, Options{Algorithm: Auto, Measure: measure.GMean{}}); !errors.Is(err, context.Canceled) {
@@ -520,19 +521,18 @@ func TestFiguresStayInRange(t *testing.T) {
 			Index: []uint32{0}, Value: []float32{float32(r.Float64())}, Positive: i%10 == 0, Weight: 1,
 		})
 	}
-	f, err := CrossFigures(context.Background(), asData(t, xs), Options{
-		Algorithm: "logistic", Measure: measure.GMean{}, Seed: 1,
-	})
-	if err != nil {
+	result := Result{}
+	opt := Options{Algorithm: "logistic", Measure: measure.GMean{}, Seed: 1}
+	if err := result.CrossFigures(t.Context(), asData(t, xs), opt); err != nil {
 		t.Fatal(err)
 	}
-	if x := f.Of("gmean"); x == nil || *x != (Figure{Measure: "gmean", Value: 0, Low: 0, High: 1}) {
+	if x := result.Figures.Of("gmean"); x == nil || *x != (Figure{Measure: "gmean", Value: 0, Low: 0, High: 1}) {
 		t.Errorf("gmean: %+v, want 0 and all values that it can have", x)
 	}
-	if x := f.Of("youden"); x == nil || !(x.Low < 0) {
+	if x := result.Figures.Of("youden"); x == nil || !(x.Low < 0) {
 		t.Errorf("youden: %+v, want an interval that reaches below 0", x)
 	}
-	for _, x := range f.Values {
+	for _, x := range result.Figures.Values {
 		least := 0.0
 		if slices.Contains([]string{"youden", "kappa", "mcc"}, x.Measure) {
 			least = -1
@@ -617,15 +617,12 @@ func TestAutoWithoutWeight(t *testing.T) {
 		if classes > 2 {
 			named.Algorithm = "softmax"
 		}
-		a, err := CrossFigures(t.Context(), with, named)
-		if err != nil {
+		var a, b Result
+		if err := errors.Join(a.CrossFigures(t.Context(), with, named),
+			b.CrossFigures(t.Context(), without, named)); err != nil {
 			t.Fatal(err)
 		}
-		b, err := CrossFigures(t.Context(), without, named)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(b, a); diff != "" || a == nil {
+		if diff := cmp.Diff(b.Figures, a.Figures); diff != "" || a.Figures == nil {
 			t.Errorf("%d classes: they change the figures of %s:\n%s", classes, named.Algorithm, diff)
 		}
 	}

@@ -67,8 +67,13 @@ func TestAutoFewRows(t *testing.T) {
 		t.Errorf("the figure is %+v, new rows give %.3f", f, got)
 	}
 	opt := Options{Algorithm: Auto, Measure: f1}
-	if !opt.searches(fewRings(t, 400, leastRowsOfLabel)) || opt.searches(fewRings(t, 400, leastRowsOfLabel-1)) {
+	if ok, _ := opt.searches(fewRings(t, 400, leastRowsOfLabel)); !ok {
 		t.Errorf("want a search from %d rows of a class on", leastRowsOfLabel)
+	}
+	r, err := Fit(t.Context(), fewRings(t, 400, leastRowsOfLabel-1), opt)
+	want := "auto compared nothing and trained by stamp: label 1 has 9 rows and 10 are needed"
+	if err != nil || r.Search != nil || !slices.Contains(r.Warnings, want) {
+		t.Errorf("warnings %q, %v, want %q", r.Warnings, err, want)
 	}
 }
 

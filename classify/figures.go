@@ -81,27 +81,50 @@ const (
 	leastFigureLabel = 6
 )
 
-// CrossFigures returns the figures of a training with a named algorithm, without changing it: it
-// trains with the same options on halves (thirds, for fewer than 2,000 rows) of at most 10,000 rows
-// and predicts the rest of them. The models see fewer rows than the one that is trained on all, so
-// the figures are rather too low. It returns nil for rows with several labels, for separate
-// held-out data and where a label has fewer than six rows. Errors are those of [Fit].
-func CrossFigures(ctx context.Context, data Data, opt Options) (*ModelFigures, error) {
-	if data.Task == Multilabel || opt.Valid != nil {
-		return nil, nil
+// CrossFigures adds the figures of a training of [Fit] with the same data and options, if it has
+// none yet, and changes nothing else: it trains on halves (thirds, for fewer than 2,000 rows) of at
+// most 10,000 rows and predicts the rest of them. The models see fewer rows than the one that is
+// trained on all, so the figures are rather too low. There are none for rows with several labels,
+// for separate held-out data and where a label has fewer than six rows, of which a warning is
+// added. Errors are those of [Fit].
+func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error {
+	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
+		return nil
 	}
 	data, err := data.withWeight(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a := &autoFit{ctx: ctx, data: data, opt: opt}
 	if a.part, err = data.sizes(); err != nil {
-		return nil, err
+		return err
 	}
-	if slices.ContainsFunc(a.part.Labels, func(l LabelCount) bool { return l.Rows < leastFigureLabel }) {
-		return nil, nil
+	if few := data.fewRows(a.part, leastFigureLabel); few != "" {
+		r.Warnings = append(r.Warnings, "there are no figures on new rows: "+few)
+		return nil
 	}
-	d, err := a.draw(data, "figures", min(a.part.Rows, mostFigureRows))
+	r.Figures, err = a.crossFigures()
+	return err
+}
+
+// fewRows says which label is the first with fewer rows than needed, "" if none is.
+func (d Data) fewRows(part Part, needed int64) string {
+	k := slices.IndexFunc(part.Labels, func(l LabelCount) bool { return l.Rows < needed })
+	if k < 0 {
+		return ""
+	}
+	names := d.names()
+	label := "label " + names[k]
+	if k > 0 && d.Task == Binary && len(names) > 2 {
+		label = "the negative class"
+	}
+	return fmt.Sprintf("%s has %d rows and %d are needed", label, part.Labels[k].Rows, needed)
+}
+
+// crossFigures is [Result.CrossFigures] for data that have figures.
+func (a *autoFit) crossFigures() (*ModelFigures, error) {
+	opt := a.opt
+	d, err := a.draw(a.data, "figures", min(a.part.Rows, mostFigureRows))
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +141,7 @@ func CrossFigures(ctx context.Context, data Data, opt Options) (*ModelFigures, e
 		opt.Passes = new(int(max(3, min(int64(defaultPasses(a.part.Rows, 1)), mostFigureSteps/int64(on.rows)))))
 	}
 	predicted := make([][]int, folds)
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range on.folds {
 		group.Go(func() (err error) {

@@ -74,7 +74,7 @@ type Result struct {
 	// Search says how [Auto] chose; nil for other algorithms.
 	Search *ModelSearch
 	// Figures are the values to expect on new rows, nil if they are not known. [Auto] finds them;
-	// for other algorithms [CrossFigures] does.
+	// for other algorithms [Result.CrossFigures] does.
 	Figures *ModelFigures
 
 	holdout *Data
@@ -148,14 +148,25 @@ func Fit(ctx context.Context, data Data, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Options.Algorithm == Auto && opt.searches(data) {
+	searches, why := opt.searches(data)
+	if searches {
 		if data, err = data.withWeight(ctx); err != nil {
 			return nil, err
 		}
-		if opt.searches(data) {
+		if searches, why = opt.searches(data); searches {
 			return fitAuto(ctx, data, opt)
 		}
 	}
+	out, err := fitNamed(ctx, data, opt, r)
+	if err == nil && why != "" {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s compared nothing and trained by %s: %s", Auto,
+			out.Algorithm, why))
+	}
+	return out, err
+}
+
+// fitNamed is [Fit] by the algorithm of resolved options.
+func fitNamed(ctx context.Context, data Data, opt Options, r resolved) (*Result, error) {
 	folds, err := r.foldsFor(data)
 	if err != nil {
 		return nil, err

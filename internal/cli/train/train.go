@@ -320,8 +320,8 @@ func (o *trainOptions) fitSet(ctx context.Context, a *command.App, set *dataset.
 			opt.Valid = &held
 		}
 		opt.Progress = progress
-		if result, err = classify.Fit(ctx, data, opt); err == nil && result.Figures == nil {
-			result.Figures, err = classify.CrossFigures(ctx, data, opt)
+		if result, err = classify.Fit(ctx, data, opt); err == nil {
+			err = result.CrossFigures(ctx, data, opt)
 		}
 		return dataflags.WithPlace(err, set.Info().Inputs)
 	})

@@ -112,10 +112,8 @@ func (o *options) coverOnce(ctx context.Context, data classify.Data, seed uint64
 	if err != nil {
 		return out, err
 	}
-	if r.Figures == nil {
-		if r.Figures, err = classify.CrossFigures(ctx, train, opt); err != nil {
-			return out, err
-		}
+	if err = r.CrossFigures(ctx, train, opt); err != nil {
+		return out, err
 	}
 	counts, err := classify.Evaluate(ctx, fresh, r.Classifier())
 	if err != nil {
