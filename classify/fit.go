@@ -47,7 +47,8 @@ type Result struct {
 	// History lists the candidates in the order of training. The thresholds of candidates of
 	// several models are 0 here.
 	History []HistoryEntry
-	// Folds is the number of folds; 1 without cross-fitting.
+	// Folds is the number of folds; 1 without cross-fitting. With several a model of two classes is
+	// the mean of theirs, and of several classes only the thresholds are by them.
 	Folds int
 	// Train and Holdout are the sizes of the labels in the two parts; with folds Train counts all
 	// data.

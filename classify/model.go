@@ -107,7 +107,7 @@ type LabelCount struct {
 type ModelTraining struct {
 	// Passes over the training part, those for statistics not counted.
 	Passes  int            `json:"passes"`
-	Folds   int            `json:"folds"`   // of the cross-fitting; 1 without
+	Folds   int            `json:"folds"`   // as in [Result]
 	History []HistoryEntry `json:"history"` // the candidates in the order of training
 	Chosen  int            `json:"chosen"`  // the index of this model in History
 }

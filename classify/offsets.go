@@ -162,7 +162,7 @@ func shareThresholds(m measure.Multi, on *classScores, classes int) []float64 {
 	thresholds := make([]float64, classes)
 	for _, factor := range shareFactors {
 		for k, v := range logs {
-			thresholds[k] = float64(factor * v)
+			thresholds[k] = float64(factor*v) + 0 // never -0
 		}
 		if v := on.counts(m, thresholds).value(); v > best {
 			best = v

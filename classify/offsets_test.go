@@ -142,6 +142,16 @@ func TestTuneOffsets(t *testing.T) {
 	}
 }
 
+// A threshold of 0 has no sign, as it is printed.
+func TestThresholdsAreNotMinusZero(t *testing.T) {
+	on := classScores{scores: [][]float64{{1, 0}, {1, 0}, {0, 1}}, truth: []int{0, 0, 1}, weight: []float64{1, 1, 1}}
+	for k, v := range jointThresholds(multi(t, "macro_f1"), &on, 2) {
+		if v != 0 || math.Signbit(v) {
+			t.Errorf("class %d has the threshold %v, want 0", k, v)
+		}
+	}
+}
+
 // Any algorithm of several classes tunes thresholds if asked, which makes rare classes' recalls
 // better on fresh data, gives probabilities by the same scores, and is the same twice.
 func TestTunedClasses(t *testing.T) {

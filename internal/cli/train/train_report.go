@@ -174,7 +174,11 @@ func valueLine(m *classify.Model) string {
 	f := m.Figures.Of(m.Measure)
 	v, ok := m.HoldoutValue()
 	if f == nil && ok || ok && m.Search == nil && m.Figures.Source == "cross-fitted" {
-		return show.Number(v).String() + " on held-out data"
+		on := "held-out data"
+		if m.Training.Folds > 1 {
+			on = fmt.Sprintf("%d rows, cross-fitted", m.Data.Train.Rows)
+		}
+		return show.Number(v).String() + " on " + on
 	}
 	if f == nil {
 		return "not measured on held-out data"
@@ -241,7 +245,11 @@ func printSearch(w io.Writer, m *classify.Model) error {
 }
 
 func trainedLine(m *classify.Model) string {
-	if k := m.Training.Folds; k > 1 {
+	switch k := m.Training.Folds; {
+	case k > 1 && m.Task == classify.Multiclass:
+		return fmt.Sprintf("%d rows, the thresholds by %d models, each without one fold of them",
+			m.Data.Train.Rows, k)
+	case k > 1:
 		return fmt.Sprintf("%d rows, the mean of %d models, each without one fold of them", m.Data.Train.Rows, k)
 	}
 	return fmt.Sprintf("%d rows, %d held out", m.Data.Train.Rows, m.Data.Holdout.Rows)

@@ -102,6 +102,40 @@ func TestTrainDecidesByLabels(t *testing.T) {
 	}
 }
 
+// What is printed of a training says what its folds and its value are.
+func TestTrainSaysWhatFoldsAreFor(t *testing.T) {
+	dir := t.TempDir()
+	for name, tc := range map[string]struct {
+		labels int
+		flags  []string
+		want   []string
+	}{
+		"two": {2, []string{"f1", "--algorithm", "stamp"}, []string{
+			"60 rows, the mean of 5 models, each without one fold of them\n", " on 60 rows, cross-fitted\n",
+		}},
+		"three": {3, []string{"macro_f1", "--algorithm", "softmax", "--threshold", "tuned"}, []string{
+			"60 rows, the thresholds by 3 models, each without one fold of them\n", " on 60 rows, cross-fitted\n",
+		}},
+		"held": {2, []string{"f1", "--algorithm", "stamp", "--holdout", "0.5"}, []string{
+			"30 rows, 30 held out\n", " on held-out data\n",
+		}},
+	} {
+		data, text := filepath.Join(dir, name+".svm"), ""
+		for i := range 60 {
+			text += []string{"1 1:1\n", "2 2:1\n", "3 1:-1 2:-1\n"}[i%tc.labels]
+		}
+		if err := os.WriteFile(data, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got := cmds.Printed(t, append([]string{"train", data, "--model", data + ".json", "--measure"}, tc.flags...)...)
+		for _, want := range tc.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s prints %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
 // The help shows the flags that most trainings use, and --help-all every flag, also without the
 // flags that train requires.
 func TestTrainHelp(t *testing.T) {
