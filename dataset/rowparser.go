@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +25,12 @@ type RowParser struct {
 	plan   *csvPlan
 	column map[string]int // CSV: the numbers of the columns by their names
 	names  string         // CSV: those of features, for errors
-	text   []byte
-	cells  []string
+	// CSV: the features by their names, and the categories that are a boolean or a number in a
+	// spelling of their own by "column=" and the usual spelling; "" stands for several.
+	features map[string]uint32
+	spelled  map[string]string
+	text     []byte
+	cells    []string
 }
 
 // NewRowParser makes a parser for the rows of a model. Schemas of formats that have no text are
@@ -63,6 +68,7 @@ func NewRowParser(s *Schema, unseen Unseen) (*RowParser, error) {
 				names = append(names, strconv.Quote(c.Name))
 			}
 		}
+		p.features, p.spelled = fixed, spellings(s, p.column)
 		p.names = strings.Join(names[:min(len(names), 20)], ", ")
 		if len(names) > 20 {
 			p.names += fmt.Sprintf(" and %d more", len(names)-20)
@@ -90,7 +96,8 @@ func (p *RowParser) Lines(text []byte) (b *Block, ignored int64, err error) {
 }
 
 // Objects parses rows that are JSON objects: by the names of columns for a model of CSV, in which a
-// column that is left out or null is an empty cell and a number or text is the cell; as a line of
+// column that is left out or null is an empty cell and a number or text is the cell, of a column of
+// categories the one category that is the same boolean or number; as a line of
 // the file for one of JSON lines; and with the numbers of features as keys for one of svmlight. The
 // error has the place "rows[i]" of the first bad row, from 0. See [RowParser.Lines] for the
 // results.
@@ -210,7 +217,7 @@ func (p *RowParser) row(values map[string]json.RawMessage) error {
 		if k := columns[i].Kind; k == LabelKind || k == WeightKind || k == Ignored {
 			continue
 		}
-		cell, err := cellOf(&columns[i], values[key])
+		cell, err := p.cellOf(&columns[i], values[key])
 		if err != nil {
 			return noregret.BadInputf(strconv.Quote(key), "%w", err)
 		}
@@ -231,9 +238,69 @@ func (p *RowParser) row(values map[string]json.RawMessage) error {
 	return nil
 }
 
+// spellings lists the categories of columns that are booleans or numbers, but not in the usual
+// spelling.
+func spellings(s *Schema, column map[string]int) map[string]string {
+	out := map[string]string{}
+	for _, name := range s.Features {
+		for i := range len(name) {
+			if name[i] != '=' {
+				continue
+			}
+			k, ok := column[name[:i]]
+			if !ok || s.Columns[k].Kind != Categorical {
+				continue
+			}
+			category := name[i+1:]
+			if usual := usualSpelling(category); usual != category {
+				key := name[:i+1] + usual
+				if _, again := out[key]; again {
+					category = ""
+				}
+				out[key] = category
+			}
+		}
+	}
+	return out
+}
+
+// usualSpelling returns the text of the same boolean or number as JSON usually has it, and other
+// texts as they are.
+func usualSpelling(text string) string {
+	switch text {
+	case "True", "TRUE":
+		return "true"
+	case "False", "FALSE":
+		return "false"
+	}
+	if strings.Trim(text, "0123456789+-.eE") != "" {
+		return text
+	}
+	const exact = 1 << 53 // from it on several numbers have one value
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || v <= -exact || v >= exact {
+		return text
+	}
+	return strconv.FormatFloat(v+0, 'f', -1, 64) // 0 has no sign
+}
+
+// category returns the category of a column that a JSON boolean or number is: the one that is
+// spelled as it is, or the only one that is the same, or the text itself.
+func (p *RowParser) category(c *Column, text string) string {
+	prefix := c.Name + "="
+	if _, ok := p.features[prefix+text]; ok {
+		return text
+	}
+	usual := usualSpelling(text)
+	if _, ok := p.features[prefix+usual]; ok {
+		return usual
+	}
+	return cmp.Or(p.spelled[prefix+usual], text)
+}
+
 // cellOf returns the cell of CSV for a JSON value. A number is the value itself; a text is written
 // as cells of the file are.
-func cellOf(c *Column, v json.RawMessage) (string, error) {
+func (p *RowParser) cellOf(c *Column, v json.RawMessage) (string, error) {
 	switch v[0] {
 	case '{', '[':
 		return "", fmt.Errorf("%.20q: want a number, a text, true, false or null", string(v))
@@ -243,10 +310,14 @@ func cellOf(c *Column, v json.RawMessage) (string, error) {
 		return text, err
 	case 'n':
 		return "", nil
-	case 't', 'f':
-		return string(v), nil
 	}
 	text := string(v)
+	if c.Kind == Categorical {
+		return p.category(c, text), nil
+	}
+	if v[0] == 't' || v[0] == 'f' {
+		return text, nil
+	}
 	if c.Kind == Numeric && c.Percent {
 		return "", fmt.Errorf("%.20s: the column has percentages: want a text such as \"12%%\"", text)
 	}

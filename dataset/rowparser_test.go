@@ -113,6 +113,47 @@ func TestRowParserReadsAsFiles(t *testing.T) {
 	}
 }
 
+// A JSON boolean or number is the category that is the same, however the file spells it.
+func TestRowParserSpellings(t *testing.T) {
+	for _, c := range []struct{ categories, value, want string }{
+		{"True,False", "true", "True"},
+		{"True,False", "false", "False"},
+		{"TRUE,no", "true", "TRUE"},
+		{"true,True", "true", "true"},
+		{"True,TRUE", "true", ""},
+		{"True,False", `"true"`, ""},
+		{"yes,no", "true", ""},
+		{"25,26", "25", "25"},
+		{"25,26", "25.0", "25"},
+		{"25,26", "2.5e1", "25"},
+		{"25.0,26.0", "25", "25.0"},
+		{"1000000,2", "1e6", "1000000"},
+		{"25.0,25.00", "25", ""},
+		{"25.0,25", "25.00", "25"},
+		{"0.0,1.0", "-0.0", "0.0"},
+		{"25,26", "27", ""},
+		{"9007199254740993,1", "9007199254740992.0", ""},
+	} {
+		a, b, _ := strings.Cut(c.categories, ",")
+		schema, _ := schemaOf(t, Options{Categorical: []string{"c"}}, "c,x,y\n"+a+",1,0\n"+b+",2,1\n")
+		p, err := NewRowParser(schema, UnseenIgnore)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, ignored, err := p.Objects(raws(`{"c":` + c.value + `,"x":0}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if index, _ := block.Row(0); len(index) == 1 {
+			got = strings.TrimPrefix(schema.Features[index[0]], "c=")
+		}
+		if got != c.want || (ignored > 0) != (c.want == "") {
+			t.Errorf("of %s, %s is %q with %d ignored, want %q", c.categories, c.value, got, ignored, c.want)
+		}
+	}
+}
+
 func TestRowParserErrors(t *testing.T) {
 	csv, _ := schemaOf(t, Options{}, "age,city,rate,y\n3,Paris,10%,1\n4,Rome,20%,0\n")
 	dates, _ := schemaOf(t, Options{}, "d,y\n2024-01-01,1\n2024-01-02,0\n")
