@@ -26,8 +26,10 @@ type cacheFooter struct {
 	Weighted bool    `json:"weighted,omitempty"`
 	BadLines int64   `json:"bad_lines,omitempty"`
 	Ignored  int64   `json:"ignored_features,omitempty"`
-	Digest   string  `json:"digest"`
-	Shift    uint32  `json:"index_shift,omitempty"` // must be subtracted from every stored index
+
+	IgnoredColumns []IgnoredColumn `json:"ignored_columns,omitempty"`
+	Digest         string          `json:"digest"`
+	Shift          uint32          `json:"index_shift,omitempty"` // must be subtracted from every stored index
 }
 
 // cacheWriter writes blocks one after the other and records their positions.
@@ -73,7 +75,7 @@ func (c *cacheWriter) finish(info Info, shift uint32) error {
 	doc, err := json.Marshal(cacheFooter{
 		Schema: info.Schema, Labels: info.Labels, Rows: info.Rows, NonZeros: info.NonZeros,
 		NoLabel: info.NoLabel, Weight: info.Weight, Weighted: info.Weighted, BadLines: info.BadLines,
-		Ignored: info.IgnoredFeatures, Digest: info.Digest, Shift: shift,
+		Ignored: info.IgnoredFeatures, IgnoredColumns: info.IgnoredColumns, Digest: info.Digest, Shift: shift,
 	})
 	if err != nil {
 		return noregret.Errorf(noregret.Internal, c.name, "cannot write the footer: %w", err)
@@ -147,7 +149,7 @@ func openCacheSet(name string, window int64, inputs []string) (*Set, error) {
 	info := Info{
 		Rows: foot.Rows, NonZeros: foot.NonZeros, Dim: foot.Schema.Dim, Labels: foot.Labels, NoLabel: foot.NoLabel,
 		Weight: foot.Weight, Digest: foot.Digest, Schema: foot.Schema, BadLines: foot.BadLines,
-		IgnoredFeatures: foot.Ignored, Weighted: foot.Weighted, Inputs: inputs,
+		IgnoredFeatures: foot.Ignored, IgnoredColumns: foot.IgnoredColumns, Weighted: foot.Weighted, Inputs: inputs,
 	}
 	return newSet(info, st, window), nil
 }

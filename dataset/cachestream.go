@@ -50,7 +50,7 @@ func (s *Stream) startCache(ctx context.Context, in *input, inputs []string) err
 	c.reader, _ = set.Read() // never fails
 	s.cache = c
 	s.info = set.info.withoutCounts()
-	s.info.Digest, s.info.IgnoredFeatures = "", set.info.IgnoredFeatures
+	s.info.Digest = ""
 	if s.opt.Schema == nil {
 		s.schema = *set.info.Schema
 	}
@@ -234,6 +234,8 @@ func (c *cacheStream) remapRows(s *Stream, b *Block) error {
 						c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
 				}
 				s.info.IgnoredFeatures++
+				name := []byte(c.set.info.Schema.featureName(x))
+				s.info.IgnoredColumns = ignoredIn(s.info.IgnoredColumns, name, nil, false)
 				continue
 			}
 			b.Index = append(b.Index, f)

@@ -87,7 +87,7 @@ func (p *columnParser) missing(r *result, col *csvColumn, cell []byte) error {
 		return nil
 	}
 	p.table.buf = append(append(p.table.buf[:0], col.prefix...), "missing"...)
-	return p.one(r)
+	return p.one(r, col, nil)
 }
 
 // date adds the features of a date or a time of day.
@@ -159,17 +159,17 @@ func (p *columnParser) category(r *result, col *csvColumn, cell []byte) error {
 		cell = nil
 	}
 	p.table.buf = append(append(p.table.buf[:0], col.prefix...), cell...)
-	return p.one(r)
+	return p.one(r, col, cell)
 }
 
-// one adds the feature named in the table's buffer with the value 1.
-func (p *columnParser) one(r *result) error {
+// one adds the feature of a cell, named in the table's buffer, with the value 1.
+func (p *columnParser) one(r *result, col *csvColumn, cell []byte) error {
 	f, ok, err := p.table.feature(r, p.table.buf)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		r.ignored++
+		r.ignore([]byte(col.name), cell, col.kind != Categorical)
 		return nil
 	}
 	r.rows.Index = append(r.rows.Index, f)

@@ -137,13 +137,12 @@ func (p *csvParser) rows(c *chunk, row []byte, line int64) (lines int64, stop bo
 	total := countLines(row)
 	for from := line; len(row) > 0; {
 		n, _ := rowEnd(row, c.plan.delim, p.opt.plainLines())
-		mark, ignored := c.mark(), c.ignored
+		mark := c.mark()
 		p.line = from
 		err := p.row(&c.result, c.plan, row[:n])
 		lines := countLines(row[:n])
 		if err != nil {
 			c.undo(mark)
-			c.ignored = ignored
 			p.last = p.last[:0]
 			charge := lines
 			if lines > 1 {
@@ -240,7 +239,7 @@ func (p *csvParser) cell(r *result, col *csvColumn, i int, cell []byte) (err err
 		p.weight, err = weightOf(col.notation, cell)
 	case Ignored:
 		if col.unseen && !isMissing(cell) {
-			r.ignored++
+			r.ignore([]byte(col.name), cell, false)
 		}
 	}
 	return err

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -315,6 +317,50 @@ func TestCSVErrors(t *testing.T) {
 				t.Errorf("code %q", noregret.CodeOf(err))
 			}
 		})
+	}
+}
+
+// The first columns of values that the schema lacks are known, also from a cache, without those of
+// bad lines.
+func TestIgnoredColumns(t *testing.T) {
+	many := []string{"1 1:1"}
+	for i := range MaxIgnoredColumns + 3 {
+		many = append(many, fmt.Sprintf("0 %d:1", i+3))
+	}
+	for name, c := range map[string]struct {
+		train, text string
+		want        []IgnoredColumn
+	}{
+		"csv": {
+			"c,a,y\nred,1,p\nblue,2,q\n", "c,a,new,y\npink,x,8,p\ngreen,,7,p\ngrey,1,9,q\n",
+			[]IgnoredColumn{{"c", "green", false}, {"a", "", true}, {"new", "7", false}},
+		},
+		"jsonl": {
+			`{"a":1,"c":"red","label":1}` + "\n", `{"b":{"k":2},"c":"pink","label":0}` + "\n",
+			[]IgnoredColumn{{"b.k", "", false}, {"c", "pink", false}},
+		},
+		"svm": {"1 1:1 2:2\n", "0 1:1 7:2\n", []IgnoredColumn{{"feature 7", "", false}}},
+		"many.svm": {"1 1:1 2:2\n", strings.Join(many, "\n") + "\n", []IgnoredColumn{
+			{"feature 3", "", false},
+			{"feature 4", "", false},
+			{"feature 5", "", false},
+			{"feature 6", "", false},
+			{"feature 7", "", false},
+			{"feature 8", "", false},
+		}},
+	} {
+		opt := Options{
+			Schema: load(t, Options{}, writeFile(t, name, c.train)).Info().Schema, Unseen: UnseenIgnore, MaxBadLines: 1,
+			CachePath: filepath.Join(t.TempDir(), "x.cache"), Missing: MissingIndicator,
+		}
+		direct := load(t, opt, writeFile(t, name, c.text))
+		cache := opt.CachePath
+		opt.CachePath = ""
+		for from, set := range map[string]*Set{"text": direct, "cache": load(t, opt, cache)} {
+			if d := cmp.Diff(c.want, set.Info().IgnoredColumns); d != "" {
+				t.Errorf("%s from the %s (-want +got):\n%s", name, from, d)
+			}
+		}
 	}
 }
 

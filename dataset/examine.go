@@ -164,12 +164,7 @@ func (e *examiner) start(set *Set) (err error) {
 		if e.slots != nil {
 			slot = int(e.slots[i])
 		}
-		name := info.Schema.name(uint32(slot))
-		if slot < len(info.Schema.Features) {
-			name = info.Schema.Features[slot]
-		} else {
-			name = "feature " + name
-		}
+		name := info.Schema.featureName(uint32(slot))
 		e.column[i] = name
 		column, _, valued := strings.Cut(name, "=")
 		k, known := kind[column]

@@ -31,16 +31,40 @@ type Info struct {
 	// Digest is "sha256:" or "xxh64:" and the hex digest of the decompressed input bytes in order;
 	// "" until the end of a stream, and without a digest.
 	Digest          string
-	Schema          *Schema  // the feature space
-	BadLines        int64    // number of lines that were skipped
-	FirstBad        []error  // the errors of the first few of them
-	IgnoredFeatures int64    // number of values dropped by UnseenIgnore
-	Weighted        bool     // whether a weight differs from 1
-	Inputs          []string // the names of the inputs as given
-	FirstAt         []string // the place of the first row with each label; nil for one input
+	Schema          *Schema         // the feature space
+	BadLines        int64           // number of lines that were skipped
+	FirstBad        []error         // the errors of the first few of them
+	IgnoredFeatures int64           // number of values dropped by UnseenIgnore
+	IgnoredColumns  []IgnoredColumn // the first few columns that have some of them
+	Weighted        bool            // whether a weight differs from 1
+	Inputs          []string        // the names of the inputs as given
+	FirstAt         []string        // the place of the first row with each label; nil for one input
 	// Written is the format of the first input where it is read by way of Schema.Format: "ARFF" or
 	// "JSON array"; else "".
 	Written string
+}
+
+// IgnoredColumn is a column of which values were dropped by UnseenIgnore.
+type IgnoredColumn struct {
+	Name  string `json:"name"`            // of the column or key; "feature 7" for one that has a number only
+	Value string `json:"value,omitempty"` // the first of the values, "" if it is not known or empty
+	// Missing says that the first value is a missing number or date where training had none. It
+	// counts as the value 0 there, of a centered column as the center.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// MaxIgnoredColumns bounds the number of columns in Info.IgnoredColumns.
+const MaxIgnoredColumns = 6
+
+// ignoredIn adds a column to those of which values were dropped, unless it is there or there are
+// enough.
+func ignoredIn(columns []IgnoredColumn, name, value []byte, missing bool) []IgnoredColumn {
+	if len(columns) == MaxIgnoredColumns || slices.ContainsFunc(columns, func(c IgnoredColumn) bool {
+		return c.Name == string(name)
+	}) {
+		return columns
+	}
+	return append(columns, IgnoredColumn{string(name), string(value), missing})
 }
 
 // maxFirstBad bounds the number of errors in Info.FirstBad.
@@ -164,6 +188,7 @@ func (i Info) clone() Info {
 	i.FirstBad = slices.Clone(i.FirstBad)
 	i.Inputs = slices.Clone(i.Inputs)
 	i.FirstAt = slices.Clone(i.FirstAt)
+	i.IgnoredColumns = slices.Clone(i.IgnoredColumns)
 	return i
 }
 

@@ -56,12 +56,11 @@ func (p *jsonParser) parse(c *chunk) {
 		} else {
 			data = nil
 		}
-		mark, ignored := c.mark(), c.ignored
+		mark := c.mark()
 		p.cur++
 		p.at = line
 		if err := p.line(&c.result, l); err != nil {
 			c.undo(mark)
-			c.ignored = ignored
 			if c.addBad(line, err, p.opt.MaxBadLines) {
 				return
 			}
@@ -326,7 +325,7 @@ func (p *jsonParser) value(r *result) error {
 	}
 	switch {
 	case !ok:
-		r.ignored++
+		r.ignore(p.path, bytes.TrimPrefix(p.table.buf[len(p.path):], []byte("=")), false)
 	case v != 0:
 		r.rows.Index = append(r.rows.Index, f)
 		r.rows.Value = append(r.rows.Value, v)

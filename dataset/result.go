@@ -24,6 +24,8 @@ type result struct {
 	sawZero  bool  // an index 0 as written
 	ignored  int64 // values dropped because the schema lacks their feature
 
+	ignoredIn []IgnoredColumn // the first columns that have some of them
+
 	census  []columnCensus // without a schema: of each column, or each name of counted
 	counted names          // JSONL: keys with strings or large numbers
 	large   ranges         // svmlight, VW: features with values beyond centerFrom
@@ -50,7 +52,13 @@ func (r *result) reset() {
 	clear(r.large)
 	r.local, r.direct, r.census = false, 0, r.census[:0]
 	r.bad, r.badLines = r.bad[:0], 0
-	r.maxSeen, r.sawZero, r.ignored = -1, false, 0
+	r.maxSeen, r.sawZero, r.ignored, r.ignoredIn = -1, false, 0, r.ignoredIn[:0]
+}
+
+// ignore counts a value that is dropped because the schema lacks its feature.
+func (r *result) ignore(column, value []byte, missing bool) {
+	r.ignored++
+	r.ignoredIn = ignoredIn(r.ignoredIn, column, value, missing)
 }
 
 // label numbers a label token within the chunk. It returns an error for an invalid label, and
@@ -81,16 +89,20 @@ func (r *result) label(tok []byte) (uint16, error) {
 }
 
 // mark is a state of a result that undo restores after a bad line.
-type mark struct{ index, labels, feats int }
+type mark struct {
+	index, labels, feats, ignoredIn int
+	ignored                         int64
+}
 
 func (r *result) mark() mark {
-	return mark{len(r.rows.Index), r.labels.len(), r.feats.len()}
+	return mark{len(r.rows.Index), r.labels.len(), r.feats.len(), len(r.ignoredIn), r.ignored}
 }
 
 func (r *result) undo(m mark) {
 	r.rows.Index, r.rows.Value = r.rows.Index[:m.index], r.rows.Value[:m.index]
 	r.labels.truncate(m.labels)
 	r.feats.truncate(m.feats)
+	r.ignored, r.ignoredIn = m.ignored, r.ignoredIn[:m.ignoredIn]
 }
 
 // addBad records a bad line. It reports whether the rest of the chunk can be skipped because this

@@ -147,6 +147,14 @@ func checkColumns(columns []Column, missing Missing) error {
 	return nil
 }
 
+// featureName returns the name of feature i, or what stands for one where there is none.
+func (s *Schema) featureName(i uint32) string {
+	if int(i) < len(s.Features) {
+		return s.Features[i]
+	}
+	return "feature " + s.name(i)
+}
+
 // name returns feature i for a message: its name, or its number as the file writes it.
 func (s *Schema) name(i uint32) string {
 	if int(i) < len(s.Features) {

@@ -278,6 +278,9 @@ func (s *Stream) fetch() (*chunk, error) {
 		s.named[i] = s.named[i] || seen
 	}
 	s.info.IgnoredFeatures += c.ignored
+	for _, x := range c.ignoredIn {
+		s.info.IgnoredColumns = ignoredIn(s.info.IgnoredColumns, []byte(x.Name), []byte(x.Value), x.Missing)
+	}
 	return c, fault
 }
 

@@ -17,8 +17,11 @@ type svmParser struct {
 	last   []byte // the latest label token of the chunk; lastID is its local number
 	lastID uint16
 	maxBad int64
-	large  *ranges // of the chunk, for lines
-	quick  bool    // lines that are written in the usual way are parsed by lines
+
+	unknown []int64 // the indices of the line that the schema lacks
+	name    []byte
+	large   *ranges // of the chunk, for lines
+	quick   bool    // lines that are written in the usual way are parsed by lines
 }
 
 func newSVMParser(opt *Options) *svmParser {
@@ -129,7 +132,7 @@ func (p *svmParser) line(r *result, l []byte) error {
 func (p *svmParser) features(r *result, l []byte, i int) error {
 	prev := int64(-1)
 	sawZero := false
-	ignored := int64(0)
+	p.unknown = p.unknown[:0]
 	top := int64(-1)
 	index, value := r.rows.Index, r.rows.Value
 	for i < len(l) {
@@ -166,7 +169,7 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 				return fmt.Errorf("token %s: the model has no such feature, its last index is %d%s",
 					quote(token(l, start)), p.dim-1+int64(p.shift), p.opt.advise("; --unseen ignore drops such values"))
 			}
-			ignored++
+			p.unknown = append(p.unknown, idx)
 			continue
 		}
 		top = f
@@ -184,7 +187,10 @@ func (p *svmParser) features(r *result, l []byte, i int) error {
 	r.rows.Index, r.rows.Value = index, value
 	r.maxSeen = max(r.maxSeen, top)
 	r.sawZero = r.sawZero || sawZero
-	r.ignored += ignored
+	for _, idx := range p.unknown {
+		p.name = strconv.AppendInt(append(p.name[:0], "feature "...), idx, 10)
+		r.ignore(p.name, nil, false)
+	}
 	return nil
 }
 

@@ -313,9 +313,36 @@ func Skipped(a *command.App, info dataset.Info) {
 		}
 	}
 	if info.IgnoredFeatures > 0 {
-		a.Note("ignored %s of features that training did not have (--unseen error refuses them)",
-			show.Count(int(info.IgnoredFeatures), "value", "values"))
+		a.Note("ignored %s of features that training did not have (--unseen error refuses them)%s",
+			show.Count(int(info.IgnoredFeatures), "value", "values"), ignoredColumns(info.IgnoredColumns))
 	}
+}
+
+// ignoredColumns says which columns have values that were dropped.
+func ignoredColumns(columns []dataset.IgnoredColumn) string {
+	var names []string
+	missing := false
+	for i, c := range columns {
+		name := fmt.Sprintf("%q", c.Name)
+		switch {
+		case i == dataset.MaxIgnoredColumns-1:
+			name = "more"
+		case c.Missing:
+			name += " (missing)"
+			missing = true
+		case c.Value != "":
+			name += fmt.Sprintf(" (%.40q)", c.Value)
+		}
+		names = append(names, name)
+	}
+	out := ""
+	if len(names) > 0 {
+		out = ": " + strings.Join(names, ", ")
+	}
+	if missing {
+		out += "; a missing number counts as 0, in a centered column as its center, as training had none there"
+	}
+	return out
 }
 
 // decisions reports the defaults that were chosen in the absence of flags.

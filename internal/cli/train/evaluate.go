@@ -54,8 +54,9 @@ and the counts.
 ` + dataflags.Help + `
 They are read with the model's own feature space, one block at a time.
 
-Values of features that training did not have are ignored and their number is reported on
-standard error; --unseen error refuses them. A label that training did not have is refused;
+Values of features that training did not have are ignored; their number and the first columns are
+reported on standard error, and --unseen error refuses them. A missing number is one of them where
+training had none, and counts as 0. A label that training did not have is refused;
 --new-labels negative counts it as negative. With example weights the matrix and the measures are
 weighted; n and positives count rows.
 

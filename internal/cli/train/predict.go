@@ -48,9 +48,10 @@ prints the labels, separated by commas, in the order of the model, and an empty 
 none; with --json {"labels":["1","3"],"scores":{"1":0.5,"2":-2,"3":0.25}}. A score is what remains
 after subtraction of the label's threshold; the label is predicted if it exceeds 0.
 
-Values of features that training did not have are ignored and their number is reported on standard
-error; --unseen error refuses them. A line that is skipped under --max-bad-lines has no line in
-the output. A file is written completely or not at all.
+Values of features that training did not have are ignored; their number and the first columns are
+reported on standard error, and --unseen error refuses them. A missing number is one of them where
+training had none, and counts as 0. A line that is skipped under --max-bad-lines has no line in the
+output. A file is written completely or not at all.
 ` + answersLong
 
 // newPredictCommand makes "noregret predict".

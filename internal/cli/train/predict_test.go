@@ -22,6 +22,29 @@ func TestPredictRefuses(t *testing.T) {
 	)
 }
 
+// Values that training did not have are told by their columns, and what a missing number counts as.
+func TestPredictNamesWhatIsIgnored(t *testing.T) {
+	dir := t.TempDir()
+	data, later, model := filepath.Join(dir, "x.csv"), filepath.Join(dir, "y.csv"), filepath.Join(dir, "m.json")
+	text := "age,city,y\n"
+	for i := range 60 {
+		text += []string{"1,Rome,a\n", "2,Paris,b\n"}[i%2]
+	}
+	for path, text := range map[string]string{data: text, later: "age,city\n,Berlin\n2,Oslo\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmds.Printed(t, "train", "--measure", "f1", "--passes", "3", "--model", model, data)
+	status, _, got := cmds.Try(t.Context(), "predict", "--model", model, later)
+	want := `noregret: ignored 3 values of features that training did not have (--unseen error refuses them): ` +
+		`"age" (missing), "city" ("Berlin"); a missing number counts as 0, in a centered column as its center, ` +
+		"as training had none there\n"
+	if status != 0 || got != want {
+		t.Errorf("status %d: %s", status, got)
+	}
+}
+
 // The label of a line is the one with the largest score, whatever characters its name has.
 func TestPredictSeveralClasses(t *testing.T) {
 	dir := t.TempDir()
