@@ -49,7 +49,6 @@ const (
 	leakOrder        = .99  // AUC of the values of two labels
 	leakRows         = 10   // so many rows at least must not have the most frequent label
 	shiftDistance    = .1   // least distance of two distribution functions that is reported
-	idShare          = .95  // of the rows that have a new value
 	fewestRows       = 50
 )
 
@@ -60,6 +59,8 @@ type featureFacts struct {
 	last       float64
 	up, down   bool // the values ascend, descend with the rows
 	whole      bool // the values are whole numbers
+	id         bool // see isID
+	center     float64
 	hash       uint64
 	kinds      *sketch
 	byClass    []int64 // rows with a value that is not 0, by class; the last is of those without
@@ -80,6 +81,7 @@ type examiner struct {
 	column  []string // of each feature
 	skipped []string
 	group   []bool // the feature is a value of a categorical column
+	word    []bool // the feature is a word of a text
 }
 
 // Examine looks for columns that cannot help or help too much: constant, numbered, telling the
@@ -103,6 +105,8 @@ func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
 	}
 	for i := range e.facts {
 		if f := &e.facts[i]; !e.group[i] && f.low < f.high {
+			slices.Sort(f.sample)
+			f.id = f.isID(e.info.Rows)
 			f.bins = make([]int64, examineBins*(e.classes+1))
 			f.cut(e.classes + 1)
 		}
@@ -153,10 +157,10 @@ func (e *examiner) start(set *Set) (err error) {
 		n = len(e.slots)
 	}
 	e.classes, e.facts = min(len(info.Labels), examinedClasses), make([]featureFacts, n)
-	e.column, e.group = make([]string, n), make([]bool, n)
-	kind := map[string]ColumnKind{}
+	e.column, e.group, e.word = make([]string, n), make([]bool, n), make([]bool, n)
+	columns := map[string]Column{}
 	for _, c := range info.Schema.Columns {
-		kind[c.Name] = c.Kind
+		columns[c.Name] = c
 	}
 	for i := range n {
 		e.facts[i] = featureFacts{up: true, down: true, whole: true, byClass: make([]int64, e.classes+1)}
@@ -166,10 +170,14 @@ func (e *examiner) start(set *Set) (err error) {
 		}
 		name := info.Schema.featureName(uint32(slot))
 		e.column[i] = name
+		e.facts[i].center = columns[name].Center
 		column, _, valued := strings.Cut(name, "=")
-		k, known := kind[column]
-		if e.group[i] = valued && (k == Categorical || !known && info.Schema.Format == JSONL); e.group[i] {
+		c, known := columns[column]
+		if e.group[i] = valued && (c.Kind == Categorical || !known && info.Schema.Format == JSONL); e.group[i] {
 			e.column[i] = column
+		}
+		if k := strings.LastIndexByte(name, '#'); k >= 0 {
+			e.word[i] = columns[name[:k]].Kind == Text
 		}
 	}
 	return nil
@@ -301,7 +309,7 @@ func (e *examiner) third(_ int64, _ int, values []float64) {
 
 func (e *examiner) constants() (out []Finding) {
 	for i, f := range e.facts {
-		if f.low == f.high && e.info.Rows > 1 && !e.group[i] && !strings.Contains(e.column[i], "=") {
+		if f.low == f.high && e.info.Rows > 1 && !e.group[i] && !e.word[i] && !strings.Contains(e.column[i], "=") {
 			out = append(out, Finding{Constant, e.column[i], fmt.Sprintf("every row has the value %v", f.low)})
 		}
 	}
@@ -319,12 +327,11 @@ func (e *examiner) ids() (out []Finding) {
 		e.skip("all: only the first %d of %d features were looked at", examinedFeatures, e.info.Dim)
 	}
 	for i, f := range e.facts {
-		rows := float64(e.info.Rows)
 		switch {
-		case e.group[i] || e.info.Rows < fewestRows || !f.whole || f.low == f.high:
+		case e.group[i] || e.word[i] || e.info.Rows < fewestRows || !f.whole || f.low == f.high:
 		case f.up, f.down:
 			out = append(out, Finding{IDLike, e.column[i], "whole numbers that follow the order of the rows"})
-		case f.kinds.count() >= idShare*rows && f.high-f.low < 100*rows:
+		case f.id:
 			out = append(out, Finding{IDLike, e.column[i], "a new whole number in nearly every row"})
 		}
 	}
@@ -408,8 +415,8 @@ func (e *examiner) duplicates() (out []Finding) {
 	}
 	first := map[key]int{}
 	for i, f := range e.facts {
-		if f.rows == 0 || f.low == f.high {
-			continue
+		if f.rows == 0 || f.low == f.high || e.word[i] {
+			continue // rare words of a text that occur together are no columns
 		}
 		if j, ok := first[key{f.hash, f.rows}]; ok {
 			out = append(out, Finding{Duplicate, e.name(i), fmt.Sprintf("equal to %q in every row", e.name(j))})
@@ -493,11 +500,20 @@ func (e *examiner) shifts(test Info) (out []Finding) {
 	return append(out, e.newValues(test)...)
 }
 
-// newValues counts what the test data have and training lacks.
+// newValues names the first columns of what the test data have and training lacks.
 func (e *examiner) newValues(test Info) (out []Finding) {
-	if test.IgnoredFeatures > 0 {
-		out = append(out, Finding{NewValues, "", fmt.Sprintf("%d values of the test data do not occur in training",
-			test.IgnoredFeatures)})
+	for i, c := range test.IgnoredColumns {
+		message := "values that do not occur in training"
+		switch {
+		case c.Missing:
+			message = "missing values, of which training has none"
+		case c.Value != "":
+			message += fmt.Sprintf(", such as %q", c.Value)
+		}
+		if i == 0 {
+			message += fmt.Sprintf("; there are %d such values in all columns", test.IgnoredFeatures)
+		}
+		out = append(out, Finding{NewValues, c.Name, message})
 	}
 	return out
 }

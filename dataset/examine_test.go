@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +62,74 @@ func TestExamine(t *testing.T) {
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
+	}
+}
+
+// Random numbers of rows are told from measurements, which may be new in every row, too.
+func TestExamineIDs(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	whole := func(f func() float64) func() string {
+		return func() string { return strconv.FormatInt(int64(f()), 10) }
+	}
+	for name, c := range map[string]struct {
+		value func() string
+		id    bool
+	}{
+		"six digits":           {whole(func() float64 { return 1e5 + 9e5*r.Float64() }), true},
+		"eight, zeros":         {func() string { return fmt.Sprintf("%08d", r.IntN(1e8)) }, true},
+		"sixty bits":           {func() string { return strconv.FormatUint(r.Uint64()>>4, 10) }, true},
+		"salaries":             {whole(func() float64 { return 55_000 + 9_000*r.NormFloat64() }), false},
+		"amounts":              {whole(func() float64 { return math.Exp(10 + r.NormFloat64()) }), false},
+		"waits":                {whole(func() float64 { return 3e5 * r.ExpFloat64() }), false},
+		"lengths":              {whole(func() float64 { return 7000 * r.Float64() }), false},
+		"between other bounds": {whole(func() float64 { return 2e5 + 3e5*r.Float64() }), false},
+	} {
+		for _, rows := range []int{60, 300, 3000} {
+			if name == "six digits" && rows == 3000 || name == "lengths" && rows == 3000 {
+				continue // they repeat
+			}
+			var b strings.Builder
+			b.WriteString("a,x,y\n")
+			for i := range rows {
+				fmt.Fprintf(&b, "%s,%v,%d\n", c.value(), r.NormFloat64(), i*7919%rows%2)
+			}
+			found, _, err := Examine(load(t, Options{}, writeFile(t, "a.csv", b.String())), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == IDLike && f.Column == "a" })
+			if got != c.id {
+				t.Errorf("%s of %d rows: id-like is %v", name, rows, got)
+			}
+		}
+	}
+}
+
+// Words of a text are no columns, and new values are told by their columns.
+func TestExamineTextAndNewValues(t *testing.T) {
+	text := func(columns, cells string) string {
+		var b strings.Builder
+		b.WriteString("note,c,y" + columns + "\n")
+		for i := range 60 {
+			fmt.Fprintf(&b, "some words of text w%dx w%dz every time,%c,%d%s\n", i, i, "pq"[i%2], i*i%7%2, cells)
+		}
+		return b.String()
+	}
+	opt := Options{TextColumns: []string{"note"}, Unseen: UnseenIgnore}
+	train := load(t, opt, writeFile(t, "a.csv", text("", "")))
+	opt.Schema = train.Info().Schema
+	test := load(t, opt, writeFile(t, "b.csv", strings.ReplaceAll(text(",new", ",7"), ",q,", ",other,")))
+	found, _, err := Examine(train, test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = slices.DeleteFunc(found, func(f Finding) bool { return f.Kind == Shift })
+	want := []Finding{
+		{NewValues, "new", `values that do not occur in training, such as "7"; there are 90 such values in all columns`},
+		{NewValues, "c", `values that do not occur in training, such as "other"`},
+	}
+	if d := cmp.Diff(want, found); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

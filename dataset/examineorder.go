@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// cut makes the bins of equal shares from the sample, with finer ones at both ends, each of half
-// the share of the next, down to a single value: rows of a rare label may be there. Equal bounds
-// are one.
+// cut makes the bins of equal shares from the sorted sample, with finer ones at both ends, each of
+// half the share of the next, down to a single value: rows of a rare label may be there. Equal
+// bounds are one.
 func (f *featureFacts) cut(classes int) {
-	slices.Sort(f.sample)
 	n := len(f.sample)
 	for k := 1; k < examineBins && n > 0; k++ {
 		f.cuts = append(f.cuts, f.sample[k*n/examineBins])

@@ -20,20 +20,23 @@ const doctorLong = `Look for what is wrong with data before a classifier is trai
 
 ` + dataflags.Help + `
 
-The findings are: id-like (a new name in nearly every row, a new whole number in every row, or one
-that follows the order of the rows), mixed (numbers or dates with other values among them),
-ambiguous (numbers or dates that may be read in two ways), same-name (two columns of one name),
-narrow (numbers that float32 cannot tell apart), constant (the same value in every row), leaking
-(the column alone tells the label of nearly every row, as what is known only afterwards does, or the
+The findings are: id-like (a new name in nearly every row, or a new whole number: in the order of
+the rows, of so wide a range that no two agree by chance, or spread evenly over all numbers of 5 or
+more digits or 17 or more bits), mixed (numbers or dates with other values among them), ambiguous
+(numbers or dates that may be read in two ways), same-name (two columns of one name), narrow
+(numbers that float32 cannot tell apart), constant (the same value in every row), leaking (the
+column alone tells the label of nearly every row, as what is known only afterwards does, or the
 order of its numbers alone tells two labels apart, AUC .99 or more), duplicate (equal to another
 column in every row) and one-label (all rows have the same label, or none). With --test they are
 also: shift (distributed otherwise in the test data: .1 apart or more and at the level .001 for all
 columns together, shares of the labels at the level .001) and new-values (values that training
-lacks). The first 4,096 features are looked at, of svmlight, Vowpal Wabbit's text and --bits the
-first that occur. Standard error says what was not looked for, and
-why: leaking columns need 20 rows a value, or a bin of values, and 10 rows of other labels than the
-most frequent. A column that "train" refuses is a finding here, is left out, and is not in the
-output's columns; from standard input, which cannot be read again, it is an error as there.
+lacks, with the first six columns that have some). The first 4,096 features are looked at, of
+svmlight, Vowpal Wabbit's text and --bits the first that occur. Standard error says what was not
+looked for, and why: leaking columns need 20 rows a value, or a bin of values, and 10 rows of other
+labels than the most frequent. The first 20 findings of a kind are printed, --json has all. Words of
+a text are no columns: constant and equal ones are not told. A column that "train" refuses is a
+finding here, is left out, and is not in the output's columns; from standard input, which cannot be
+read again, it is an error as there.
 
 The exit status is 0 without a finding and 3 with one. With --json the output is {data, test, rows,
 features, healthy, columns, findings, skipped}: each of columns says how one is read, as in the
@@ -118,9 +121,7 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 		err = show.JSON(a.Stdout, r)
 	} else {
 		table := show.Table{Left: map[int]bool{1: true, 2: true}}
-		for _, f := range findings {
-			table.Add(string(f.Kind), f.Column, f.Message)
-		}
+		addFindings(&table, findings)
 		if r.Healthy {
 			table.Add("nothing was found in " + show.Count(int(r.Rows), "row", "rows"))
 		}
@@ -133,6 +134,26 @@ func (o *doctorOptions) Run(ctx context.Context, a *command.App, inputs []string
 		return err
 	}
 	return noregret.BadInputf(inputs[0], "%s", show.Count(len(findings), "finding", "findings"))
+}
+
+// mostOfKind is the number of findings of a kind that are printed.
+const mostOfKind = 20
+
+// addFindings adds the first findings of each kind to a table, and how many others there are.
+func addFindings(table *show.Table, findings []dataset.Finding) {
+	all, added := map[dataset.FindingKind]int{}, map[dataset.FindingKind]int{}
+	for _, f := range findings {
+		all[f.Kind]++
+	}
+	for _, f := range findings {
+		added[f.Kind]++
+		switch n := added[f.Kind]; {
+		case n <= mostOfKind:
+			table.Add(string(f.Kind), f.Column, f.Message)
+		case n == all[f.Kind]:
+			table.Add(string(f.Kind), "", fmt.Sprintf("and %d more (--json has all)", n-mostOfKind))
+		}
+	}
 }
 
 // oddAlone reports whether a column is read to its end if the cell for which it was refused means
