@@ -9,7 +9,7 @@ import (
 )
 
 // findFormat returns the format of the input: the one that was named, or else the one that its
-// first line looks like, or else the one of its extension.
+// first line looks like, or else the one of its extension, or else that of the model.
 func (opt *Options) findFormat(in *input) (Format, error) {
 	format, line, err := in.sniff()
 	if err != nil {
@@ -23,6 +23,9 @@ func (opt *Options) findFormat(in *input) (Format, error) {
 	case format != Auto:
 		return format, nil
 	case len(line) == 0 || len(bytes.Fields(line)) == 1 && !bytes.Contains(line, []byte{0}):
+		if sch := opt.reading(); sch != nil {
+			return sch.Format, nil
+		}
 		return SVMLight, nil // rows without features
 	}
 	names := Formats()[1:]

@@ -15,6 +15,7 @@ import (
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
+	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/progress"
 )
@@ -545,6 +546,12 @@ func WithPlace(err error, inputs []string) error {
 		return err
 	}
 	placed := *e
-	placed.Place = strings.Join(inputs, ", ")
+	names := slices.Clone(inputs)
+	for i, name := range names {
+		if name == files.StdName {
+			names[i] = "standard input"
+		}
+	}
+	placed.Place = strings.Join(names, ", ")
 	return &placed
 }

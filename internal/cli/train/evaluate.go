@@ -233,9 +233,6 @@ func (o *evaluateOptions) measure(ctx context.Context, r *modelReader, inputs []
 	if err != nil {
 		return nil, err
 	}
-	if out.info.Rows == 0 {
-		return nil, noregret.BadInputf(strings.Join(inputs, ", "), "the input has no examples")
-	}
 	out.report(r.app, targets.unknown)
 	return out, nil
 }

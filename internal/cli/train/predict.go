@@ -51,7 +51,7 @@ after subtraction of the label's threshold; the label is predicted if it exceeds
 Values of features that training did not have are ignored; their number and the first columns are
 reported on standard error, and --unseen error refuses them. A missing number is one of them where
 training had none, and counts as 0. A line that is skipped under --max-bad-lines has no line in the
-output. A file is written completely or not at all.
+output. Without a row it is an error. A file is written completely or not at all.
 ` + answersLong
 
 // newPredictCommand makes "noregret predict".

@@ -45,6 +45,37 @@ func TestPredictNamesWhatIsIgnored(t *testing.T) {
 	}
 }
 
+// An input without a row is an error, however it is named.
+func TestPredictNothing(t *testing.T) {
+	dir := t.TempDir()
+	data, model := filepath.Join(dir, "x.csv"), filepath.Join(dir, "m.json")
+	for name, text := range map[string]string{
+		"x.csv":     "age,y\n" + strings.Repeat("1,a\n2,b\n", 30),
+		"empty.csv": "", "empty": "", "head.csv": "age,y\n", "blank": "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmds.Printed(t, "train", "--measure", "f1", "--passes", "3", "--model", model, data)
+	for _, name := range []string{"-", "empty.csv", "empty", "head.csv", "blank"} {
+		place := "standard input"
+		if name != "-" {
+			name = filepath.Join(dir, name)
+			place = name
+		}
+		for _, command := range []string{"predict", "evaluate"} {
+			var stdout, stderr strings.Builder
+			args := []string{command, "--model", model, name}
+			status := cmds.Run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+			if want := "noregret: " + place + ": the input has no examples\n"; status != 3 || stdout.Len() > 0 ||
+				stderr.String() != want {
+				t.Errorf("%s %s: status %d, %q, %q", command, name, status, &stdout, &stderr)
+			}
+		}
+	}
+}
+
 // The label of a line is the one with the largest score, whatever characters its name has.
 func TestPredictSeveralClasses(t *testing.T) {
 	dir := t.TempDir()

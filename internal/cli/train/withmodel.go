@@ -39,7 +39,7 @@ func newModelReader(a *command.App, data *dataflags.Flags, path, task string) (*
 }
 
 // each calls f for every block and returns the description of the data. It reports skipped lines on
-// standard error.
+// standard error. Data without a row are an error.
 func (r *modelReader) each(ctx context.Context, inputs []string,
 	f func(s *dataset.Stream, b *dataset.Block) error,
 ) (info dataset.Info, err error) {
@@ -73,7 +73,9 @@ func (r *modelReader) each(ctx context.Context, inputs []string,
 		}
 	}
 	p.Finish()
-	info = s.Info()
+	if info = s.Info(); info.Rows == 0 {
+		return info, dataflags.WithPlace(noregret.BadInputf("", "the input has no examples"), inputs)
+	}
 	dataflags.Skipped(r.app, info)
 	return info, nil
 }
