@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"encoding/csv"
 	"errors"
 	"maps"
 	"slices"
@@ -39,9 +40,8 @@ func (w LabelWeights) check() error {
 		return usage("class weight: balanced excludes weights by label")
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(w.Of), compareLabels) {
-		if v := w.Of[name]; !isLabelWeight(v) || name == "" || strings.Contains(name, ",") {
-			return usage("class weight %v of the label %q, want %s for a label without a comma", v, name,
-				wantLabelWeight)
+		if v := w.Of[name]; !isLabelWeight(v) || name == "" {
+			return usage("class weight %v of the label %q, want %s for a label", v, name, wantLabelWeight)
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func (t *training) meanFactor() float64 {
 }
 
 // weightsFlag is [Options.ClassWeights] as commands and model files write it: none, balanced or
-// LABEL=WEIGHT,...
+// LABEL=WEIGHT,..., a line of CSV: a label with a comma is quoted with its weight.
 type weightsFlag struct{ value *LabelWeights }
 
 // String implements [FlagValue].
@@ -163,7 +163,11 @@ func (f weightsFlag) String() string {
 	for _, name := range slices.SortedFunc(maps.Keys(f.value.Of), compareLabels) {
 		out = append(out, name+"="+strconv.FormatFloat(f.value.Of[name], 'g', -1, 64))
 	}
-	return strings.Join(out, ",")
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	_ = w.Write(out) // to memory
+	w.Flush()
+	return strings.TrimSuffix(line.String(), "\n")
 }
 
 // Set implements [FlagValue].
@@ -175,10 +179,15 @@ func (f weightsFlag) Set(text string) error {
 		w.Balanced = true
 	default:
 		w.Of = map[string]float64{}
-		for _, one := range strings.Split(text, ",") {
+		const want = `want LABEL=WEIGHT,... with a label that has a comma as in "a, b=5", balanced or none`
+		lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil || len(lines) != 1 {
+			return errors.New(strconv.Quote(text) + ": " + want)
+		}
+		for _, one := range lines[0] {
 			at := strings.LastIndexByte(one, '=')
 			if at < 1 {
-				return errors.New(strconv.Quote(one) + ": want LABEL=WEIGHT,..., balanced or none")
+				return errors.New(strconv.Quote(one) + ": " + want)
 			}
 			name := one[:at]
 			v, err := strconv.ParseFloat(one[at+1:], 64)

@@ -225,12 +225,12 @@ func TestLabelWeightsAreRefused(t *testing.T) {
 		}
 	}
 	var w LabelWeights
-	for _, text := range []string{"", "1", "=2", "1=x", "1=0", "1=-2", "1=nan", "1=inf", "1=2,+1=3", "1=2,"} {
+	for _, text := range []string{"", "1", "=2", "1=x", "1=0", "1=-2", "1=nan", "1=inf", "1=2,+1=3", "1=2,", "a, b=5", `a"=5`, "1=2\n2=3"} {
 		if err := (weightsFlag{&w}).Set(text); err == nil {
 			t.Errorf("%q is accepted as %+v", text, w)
 		}
 	}
-	for _, text := range []string{"balanced", "none", "-1=0.5,1=2", "a=b=3"} {
+	for _, text := range []string{"balanced", "none", "-1=0.5,1=2", "a=b=3", `"a, b=5",c=2`, `"a ""b""=5"`} {
 		if err := (weightsFlag{&w}).Set(text); err != nil || (weightsFlag{&w}).String() != text {
 			t.Errorf("%q is read as %+v, %v", text, w, err)
 		}

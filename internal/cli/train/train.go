@@ -51,7 +51,8 @@ measures to expect on new rows, with intervals; they are cross-fitted on a part 
 change nothing in the model.
 
 --class-weight 1=5 lets a row with the label 1 count five times in the loss, times its own weight if
-it has one; balanced lets all labels count the same together. Measures, thresholds and intervals
+it has one; a label with a comma is quoted with its weight, --class-weight '"Yes, lost=5",No=1';
+balanced lets all labels count the same together. Measures, thresholds and intervals
 are of the rows as they are. It is for logistic, plugin, softmax, sgd-logistic and sgd-hinge; with
 --algorithm auto it chooses among logistic regressions or softmax. All others weigh the classes
 themselves.
