@@ -154,6 +154,7 @@ func TestInputErrors(t *testing.T) {
 			"number of allowed bad lines -1: it must be 0 to 4611686018427387904",
 			noregret.Usage,
 		},
+		{[]string{"-"}, Options{Workers: -1}, "number of workers -1: it must be 0 to 1024", noregret.Usage},
 		{
 			[]string{"-"},
 			Options{LabelKey: "weight"},

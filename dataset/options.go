@@ -273,11 +273,11 @@ func (opt Options) withDefaults() (Options, error) {
 		v, least, most int64
 	}{
 		{"number of hash bits", int64(opt.Bits), 0, maxBits},
-		{"largest dimension", int64(opt.MaxDim), 1, maxDim},
+		{"largest dimension", int64(opt.MaxDim), 0, maxDim},
 		{"number of allowed bad lines", opt.MaxBadLines, 0, 1 << 62},
-		{"number of workers", int64(opt.Workers), 1, 1024},
-		{"memory limit", opt.MemoryLimit, 1, 1 << 62},
-		{"shuffle window", opt.WindowBytes, 1, 1 << 62},
+		{"number of workers", int64(opt.Workers), 0, 1024},
+		{"memory limit", opt.MemoryLimit, 0, 1 << 62},
+		{"shuffle window", opt.WindowBytes, 0, 1 << 62},
 	} {
 		if r.v < r.least || r.v > r.most {
 			return opt, noregret.Errorf(noregret.Usage, "", "%s %d: it must be %d to %d", r.what, r.v, r.least, r.most)

@@ -67,6 +67,7 @@ func missingFlag(cmd *cobra.Command, err error) error {
 		want := cmd.CommandPath() + " --model " + strings.Join(slices.Insert(slices.Delete(args, i, i+1), 0, path), " ")
 		return noregret.Errorf(noregret.Usage, "--model", "is required, and %q is a model file: want %s", path, want)
 	}
+	usage, _, _ = strings.Cut(usage, " (see ") // the error has a hint of its own
 	return noregret.Errorf(noregret.Usage, "--"+name, "is required: the %s", strings.TrimPrefix(usage, "the "))
 }
 

@@ -327,6 +327,12 @@ func readCostFile(f io.Reader, name string, labels []string, costs [][]float64) 
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := r.FieldPos(0)
+			return noregret.BadInputf(fmt.Sprintf("%s:%d", name, line),
+				"the line %q has %s, want true,predicted,cost with commas between them", strings.Join(fields, ","),
+				show.Count(len(fields), "cell", "cells"))
+		}
 		if err != nil {
 			return noregret.BadInputf(name, "%w", err)
 		}

@@ -45,6 +45,22 @@ func TestPredictNamesWhatIsIgnored(t *testing.T) {
 	}
 }
 
+// A file of costs that is not written with commas is told by its line.
+func TestReadCostFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,b,3\n": "",
+		"true;predicted;cost\na;b;3\n": `c.csv:1: the line "true;predicted;cost" has 1 cell, want true,predicted,cost ` +
+			"with commas between them",
+		"a,b,3\na,b\n": `c.csv:2: the line "a,b" has 2 cells, want true,predicted,cost with commas between them`,
+	} {
+		costs := [][]float64{{0, 1}, {1, 0}}
+		err := readCostFile(strings.NewReader(text), "c.csv", []string{"a", "b"}, costs)
+		if (want == "") != (err == nil) || err != nil && err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // An input without a row is an error, however it is named.
 func TestPredictNothing(t *testing.T) {
 	dir := t.TempDir()

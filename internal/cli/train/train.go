@@ -218,6 +218,9 @@ func (o *trainOptions) Validate() (err error) {
 	if o.private.on {
 		return nil
 	}
+	if o.valid != "" && o.opt.Holdout != nil {
+		return noregret.Errorf(noregret.Usage, "--valid", "excludes --holdout: its rows are the ones held out")
+	}
 	if o.opt.Drift.Kind != forget.None && !o.stream {
 		return noregret.Errorf(noregret.Usage, "--drift",
 			"needs --stream: training on data that are kept shuffles them, so that nothing is recent")

@@ -23,6 +23,11 @@ func TestTrainRefuses(t *testing.T) {
 			"train --measure f1 --model m.json --passes -1 x",
 			"--passes: -1 is out of range, want at least 0",
 		},
+		clitest.Refusal{
+			"train --measure f1 --model m.json --valid y --holdout 0.2 x",
+			"--valid: excludes --holdout: its rows are the ones held out",
+		},
+		clitest.Refusal{"train --model m.json x", `--measure: is required: the measure to maximize (see "noregret train`},
 		clitest.Refusal{"train --measure nope --model m.json x", `no measure is named "nope"`},
 		clitest.Refusal{
 			"train --measure f1 --reward ramp --model m.json x",
