@@ -122,6 +122,9 @@ func (p *RowParser) Objects(rows []json.RawMessage) (b *Block, ignored int64, er
 	return b, ignored, nil
 }
 
+// IgnoredColumns returns the first columns of the values that the last call left out.
+func (p *RowParser) IgnoredColumns() []IgnoredColumn { return slices.Clone(p.chunk.ignoredIn) }
+
 func rowPlace(i int) string { return fmt.Sprintf("rows[%d]", i) }
 
 // inRow returns an error about a row with the row's place.

@@ -148,7 +148,7 @@ func TestRowParserSpellings(t *testing.T) {
 		if index, _ := block.Row(0); len(index) == 1 {
 			got = strings.TrimPrefix(schema.Features[index[0]], "c=")
 		}
-		if got != c.want || (ignored > 0) != (c.want == "") {
+		if got != c.want || (ignored > 0) != (c.want == "") || len(p.IgnoredColumns()) != int(ignored) {
 			t.Errorf("of %s, %s is %q with %d ignored, want %q", c.categories, c.value, got, ignored, c.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/noregret/noregret/api"
+	"github.com/noregret/noregret/dataset"
 )
 
 // PredictRequest is the body of POST /v1/predict in JSON: the rows, each an object with the values
@@ -18,6 +19,8 @@ type PredictAnswer struct {
 	Predictions []Prediction `json:"predictions"`
 	// Ignored is the number of values that were left out because the model has no such feature.
 	Ignored int64 `json:"ignored"`
+	// IgnoredColumns are the first columns that have some of these values.
+	IgnoredColumns []dataset.IgnoredColumn `json:"ignored_columns,omitempty"`
 }
 
 // Prediction is the answer to a row. For a model of two classes it has Label, Score and, if the

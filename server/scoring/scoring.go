@@ -189,7 +189,9 @@ func (s *Service) predict(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.store.changed(len(predictions))
-	answer := PredictAnswer{Predictions: make([]Prediction, len(predictions)), Ignored: ignored}
+	answer := PredictAnswer{
+		Predictions: make([]Prediction, len(predictions)), Ignored: ignored, IgnoredColumns: p.IgnoredColumns(),
+	}
 	for i := range predictions {
 		s.answer(&answer.Predictions[i], &predictions[i])
 	}

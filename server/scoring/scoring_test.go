@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -171,7 +172,8 @@ func TestPredictByName(t *testing.T) {
 	w := newWorld(t, m)
 	body := `{"rows":[{"age":75,"city":"Paris","note":1},{"note":1,"age":21,"city":"Rome"},{"age":30,"city":"Berlin","note":2}]}`
 	got := w.predict(body, "Content-Type", "application/json; charset=utf-8")
-	if len(got.Predictions) != 3 || got.Ignored != 1 {
+	ignored := []dataset.IgnoredColumn{{Name: "city", Value: "Berlin"}}
+	if len(got.Predictions) != 3 || got.Ignored != 1 || !slices.Equal(got.IgnoredColumns, ignored) {
 		t.Fatalf("%+v", got)
 	}
 	p, err := dataset.NewRowParser(m.Schema, dataset.UnseenIgnore)
