@@ -22,7 +22,7 @@ func (f *featureFacts) isID(rows int64) bool {
 		return false
 	}
 	n, numbers := float64(len(f.sample)), f.high-f.low+1
-	random := -numbers * math.Expm1(-float64(rows)/numbers)
+	random := float64(-numbers * math.Expm1(-float64(rows)/numbers))
 	repeated := false
 	for i := range f.sample[:max(0, len(f.sample)-1)] {
 		repeated = repeated || f.sample[i] == f.sample[i+1]
@@ -36,10 +36,11 @@ func (f *featureFacts) isID(rows int64) bool {
 	}
 	gap := idGaps / float64(rows)
 	fills := func(from, to float64) bool {
-		return from <= low && low-from <= gap*(to-from) && high <= to && to-high <= gap*(to-from) && f.isUniform()
+		margin := float64(gap * (to - from))
+		return from <= low && low-from <= margin && high <= to && to-high <= margin && f.isUniform()
 	}
 	for digits := 5; digits < 20; digits++ {
-		if to := math.Pow10(digits); fills(0, to) || fills(to/10, to) {
+		if to := float64(math.Pow10(digits)); fills(0, to) || fills(to/10, to) {
 			return true
 		}
 	}
