@@ -70,6 +70,20 @@ func TestCSVRows(t *testing.T) {
 			[]string{"c1", "c2"},
 		},
 		{
+			"no header, a rare flag with the name of a label", "12.5,Y,300,0\n3.1,N,200,1\n4.2,N,100,0\n",
+			Options{},
+			[]string{"0 0:12.5 1:300 2:1", "1 0:3.1 1:200 3:1", "0 0:4.2 1:100 3:1"},
+			[]string{"0", "1"},
+			[]string{"c1", "c3", "c2=Y", "c2=N"},
+		},
+		{
+			"no header, a rare label y", "5,3,y\n3,4,n\n5,6,n\n",
+			Options{},
+			[]string{"0 0:5 1:3", "1 0:3 1:4", "1 0:5 1:6"},
+			[]string{"y", "n"},
+			[]string{"c1", "c2"},
+		},
+		{
 			"a trailing full stop is part of a name", "0,tcp,normal.\n1,udp,smurf.\n",
 			Options{},
 			[]string{"0 1:1", "1 0:1 2:1"},
@@ -547,5 +561,21 @@ func TestTSV(t *testing.T) {
 	i := load(t, Options{}, writeFile(t, "a.tsv", text)).Info()
 	if len(i.Schema.Columns) != 2 || i.Rows != 2 {
 		t.Errorf("columns %v, %d rows", i.Schema.Columns, i.Rows)
+	}
+}
+
+// A header of numbers, also with an empty cell, is one in a second file and for a model, too.
+func TestNumberedHeaderAgain(t *testing.T) {
+	const header, rows = ",0,1,Class\n", "7,1,2,yes\n8,3,4,no\n"
+	a, b := writeFile(t, "a.csv", header+rows), writeFile(t, "b.csv", header+rows)
+	i, err := readAll(Options{}, a, b)
+	if err != nil || i.Rows != 4 || len(i.Labels) != 2 {
+		t.Fatalf("two files: %d rows of %d labels, error %v; want 4 of 2", i.Rows, len(i.Labels), err)
+	}
+	for _, text := range []string{header + rows, ",0,1\n7,1,2\n8,3,4\n"} {
+		j, err := readAll(Options{Schema: i.Schema, AllowNoLabel: true}, writeFile(t, "c.csv", text))
+		if err != nil || j.Rows != 2 {
+			t.Errorf("%q for a model: %d rows, error %v; want 2", text, j.Rows, err)
+		}
 	}
 }

@@ -237,10 +237,11 @@ func (p *csvPlanner) inferColumns(start, h *headRows, first, second []string) (*
 	}
 	columns := make([]Column, len(first))
 	for i := range first {
-		columns[i].Name = "c" + strconv.Itoa(i+1)
-		if header && first[i] != "" {
-			columns[i].Name = first[i]
+		name := ""
+		if header {
+			name = first[i]
 		}
+		columns[i].Name = columnName(name, i)
 	}
 	if err := p.assignRoles(columns); err != nil {
 		return nil, err
@@ -569,14 +570,22 @@ func (p *csvPlanner) isHeader(first, second []string) bool {
 	return false
 }
 
+// columnName is the name of column i, by its cell of a header.
+func columnName(cell string, i int) string {
+	if cell == "" {
+		return "c" + strconv.Itoa(i+1)
+	}
+	return cell
+}
+
 // namesAllFeatures reports whether a row contains the names of all columns that are features.
 func (p *csvPlanner) namesAllFeatures(row []string) bool {
 	if !p.header {
 		return false
 	}
 	have := map[string]bool{}
-	for _, name := range row {
-		have[name] = true
+	for i, name := range row {
+		have[columnName(name, i)] = true
 	}
 	for _, c := range p.columns {
 		if (len(c.parts()) > 0 || c.Kind == Categorical || c.Kind == Text) && !have[c.Name] {
@@ -599,10 +608,8 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 	found := map[string]bool{}
 	var columns []Column
 	unseen := map[string]bool{}
-	for i, name := range row {
-		if name == "" {
-			name = "c" + strconv.Itoa(i+1)
-		}
+	for i, cell := range row {
+		name := columnName(cell, i)
 		c, ok := byName[name]
 		wanted := !ok && slices.Contains(p.opt.IgnoreColumns, name)
 		if found[name] && c.Kind != Ignored && !wanted {

@@ -33,13 +33,24 @@ func (p *csvPlanner) hasHeader(start headRows, first, second []string) (bool, er
 }
 
 // namesLabel reports whether the first row has a name that a label has, which is not in the same
-// column of the rows after it, as the label of a row would be.
+// column of the rows after it, as the label of a row would be, and the other columns are numbered
+// one after the other, as a table without names of its own is written.
 func (p *csvPlanner) namesLabel(start headRows, first []string) (bool, error) {
 	name := usualLabel(first)
 	if name == "" {
 		return false, nil
 	}
-	at := slices.Index(first, name)
+	at, last := slices.Index(first, name), -1
+	for i, cell := range first {
+		n, err := strconv.Atoi(cell)
+		switch {
+		case i == at || cell == "":
+		case err != nil || n < 0 || last >= 0 && n != last+1:
+			return false, nil
+		default:
+			last = n
+		}
+	}
 	start.cells, start.buf = nil, nil
 	for n := 0; n <= lookRows; n++ {
 		row, err := start.next()
