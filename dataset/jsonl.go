@@ -275,7 +275,7 @@ func (p *jsonParser) value(r *result) error {
 			return nil
 		}
 		if p.opt.missingNumber(tok) && (col == nil || col.kind != Categorical) {
-			return p.missing(r, &csvColumn{prefix: append(bytes.Clone(p.path), '=')}, tok)
+			return p.missing(r, &csvColumn{name: string(p.path), prefix: append(bytes.Clone(p.path), '=')}, tok)
 		}
 		x, _ := number(tok)
 		if col != nil && col.kind == Categorical {
@@ -293,12 +293,12 @@ func (p *jsonParser) value(r *result) error {
 				c.addLarge(x)
 			}
 		}
+		if !inFloat32(x) {
+			return valueFault("value "+quote(tok), tok)
+		}
 		if col != nil {
 			r.addNumber(col.feature, x)
 			return nil
-		}
-		if !inFloat32(x) {
-			return valueFault("value "+quote(tok), tok)
 		}
 		v = float32(x)
 		p.table.buf = append(p.table.buf[:0], p.path...)

@@ -143,6 +143,19 @@ func TestNamedColumnsAndKeys(t *testing.T) {
 	}
 }
 
+// Keys that options name need not be in rows that are read as others were.
+func TestNamedKeysOfOtherRows(t *testing.T) {
+	opt := Options{Format: JSONL, IgnoreColumns: []string{"id"}, Categorical: []string{"promo"}}
+	i, err := readAll(opt, writeFile(t, "a", `{"label":1,"id":"u","x":2,"promo":"p"}`+"\n"+`{"label":0,"x":1}`+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Schema = i.Schema
+	if j, err := readAll(opt, writeFile(t, "b", `{"label":1,"x":2}`+"\n")); err != nil || j.Rows != 1 {
+		t.Errorf("%d rows, error %v; want 1", j.Rows, err)
+	}
+}
+
 // The label of an object is that of a row of CSV with the same names, wherever CSV finds one by
 // name.
 func TestJSONLabelAsCSV(t *testing.T) {

@@ -31,10 +31,14 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	if p.planned {
 		return p.keyPlan(), nil
 	}
+	if partial && bytes.Count(head, []byte("\n")) < lookRows {
+		return nil, errPlanLater // before any row is looked at: this is asked again for every piece
+	}
 	if err := p.findLabel(file, head, partial); err != nil {
 		return nil, err
 	}
 	var guesses []jsonGuess
+	placeOf := map[string]int{}
 	texts := map[string]*wordCounts{}
 	for _, key := range p.opt.TextColumns {
 		texts[key] = new(wordCounts)
@@ -43,12 +47,13 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 		if slices.Contains(p.opt.Categorical, string(key)) || texts[string(key)] != nil {
 			return
 		}
-		i := slices.IndexFunc(guesses, func(g jsonGuess) bool { return g.key == string(key) })
-		if i < 0 {
+		i, seen := placeOf[string(key)]
+		if !seen {
 			if len(guesses) == maxLooked {
 				return
 			}
 			i = len(guesses)
+			placeOf[string(key)] = i
 			one := jsonGuess{key: string(key), number: number}
 			one.guess.center = slices.Contains(p.opt.CenterColumns, one.key)
 			guesses = append(guesses, one)

@@ -74,7 +74,7 @@ type Header string
 
 // The header rules. The zero Header is HeaderAuto.
 const (
-	HeaderAuto Header = "auto" // inferred from the first two rows, see docs/formats/inputs.md
+	HeaderAuto Header = "auto" // inferred from the first rows, see docs/formats/inputs.md
 	HeaderYes  Header = "yes"
 	HeaderNo   Header = "no"
 )
@@ -323,9 +323,10 @@ func (opt *Options) nameRoles() error {
 	return nil
 }
 
-// nameKeys lists the keys of JSON lines that options name. Rows that no other may change have none.
+// nameKeys lists the keys of JSON lines that options name. Rows that no other may change have none,
+// nor have rows that are read as others were, in which the keys have been.
 func (opt *Options) nameKeys() {
-	if opt.only != nil {
+	if opt.only != nil || opt.reading() != nil {
 		return
 	}
 	add := func(flag string, top bool, names ...string) {
