@@ -8,6 +8,7 @@ const (
 	idMore    = 1.1    // times as many values as of random numbers, which repeat one another
 	idRepeats = 7      // values that a sample of random numbers would repeat
 	idRange   = 90_000 // least range of numbers that are drawn at random
+	idRows    = 200    // rows from which their evenness tells them from a measurement
 	idGaps    = 5      // mean gaps between values, in which the ends of the range are
 	idUniform = 1.63   // Kolmogorov's statistic: one in a hundred of uniform samples exceeds it
 )
@@ -31,7 +32,7 @@ func (f *featureFacts) isID(rows int64) bool {
 		return true
 	}
 	low, high := f.low+f.center, f.high+f.center
-	if low < 0 || numbers < idRange {
+	if low < 0 || numbers < idRange || rows < idRows {
 		return false
 	}
 	gap := idGaps / float64(rows)

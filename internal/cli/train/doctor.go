@@ -22,16 +22,16 @@ const doctorLong = `Look for what is wrong with data before a classifier is trai
 
 The findings are: id-like (a new name in nearly every row, or a new whole number: in the order of
 the rows, of so wide a range that no two agree by chance, or spread evenly over all numbers of 5 or
-more digits or 17 or more bits), mixed (numbers or dates with other values among them), ambiguous
-(numbers or dates that may be read in two ways), same-name (two columns of one name), narrow
-(numbers that float32 cannot tell apart), constant (the same value in every row), leaking (the
-column alone tells the label of nearly every row, as what is known only afterwards does, or the
-order of its numbers alone tells two labels apart, AUC .99 or more), duplicate (equal to another
-column in every row) and one-label (all rows have the same label, or none). With --test they are
-also: shift (distributed otherwise in the test data: .1 apart or more and at the level .001 for all
-columns together, shares of the labels at the level .001) and new-values (values that training
-lacks, with the first six columns that have some). The first 4,096 features are looked at, of
-svmlight, Vowpal Wabbit's text and --bits the first that occur. Standard error says what was not
+more digits or 17 or more bits, of 200 rows or more), mixed (numbers or dates with other values
+among them), ambiguous (numbers or dates that may be read in two ways), same-name (two columns of
+one name), narrow (numbers that float32 cannot tell apart), constant (the same value in every row),
+leaking (the column alone tells the label of nearly every row, as what is known only afterwards
+does, or the order of its numbers alone tells two labels apart, AUC .99 or more), duplicate (equal
+to another column in every row) and one-label (all rows have the same label, or none). With --test
+they are also: shift (distributed otherwise in the test data: .1 apart or more and at the level .001
+for all columns together, shares of the labels at the level .001) and new-values (values that
+training lacks, with the first six columns that have some). The first 4,096 features are looked at,
+of svmlight, Vowpal Wabbit's text and --bits the first that occur. Standard error says what was not
 looked for, and why: leaking columns need 20 rows a value, or a bin of values, and 10 rows of other
 labels than the most frequent. The first 20 findings of a kind are printed, --json has all. Words of
 a text are no columns: constant and equal ones are not told. A column that "train" refuses is a
