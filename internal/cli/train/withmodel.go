@@ -73,10 +73,11 @@ func (r *modelReader) each(ctx context.Context, inputs []string,
 		}
 	}
 	p.Finish()
-	if info = s.Info(); info.Rows == 0 {
+	info = s.Info()
+	dataflags.Skipped(r.app, info)
+	if info.Rows == 0 {
 		return info, dataflags.WithPlace(noregret.BadInputf("", "the input has no examples"), inputs)
 	}
-	dataflags.Skipped(r.app, info)
 	return info, nil
 }
 
