@@ -579,3 +579,17 @@ func TestNumberedHeaderAgain(t *testing.T) {
 		}
 	}
 }
+
+// An empty file tells no columns: it may not be the first of several.
+func TestEmptyFileFirst(t *testing.T) {
+	empty, full := writeFile(t, "e.csv", ""), writeFile(t, "f.csv", "a,y\n1,0\n2,1\n")
+	if i, err := readAll(Options{}, full, empty); err != nil || i.Rows != 2 {
+		t.Errorf("an empty file last: %d rows, error %v; want 2", i.Rows, err)
+	}
+	for _, text := range []string{"", "sep=;\n"} {
+		_, err := readAll(Options{}, writeFile(t, "e.csv", text), full)
+		if err == nil || !strings.Contains(err.Error(), "e.csv: the first file has no row") {
+			t.Errorf("%q first: error %v", text, err)
+		}
+	}
+}

@@ -161,6 +161,8 @@ func (s *Stream) startText(ctx context.Context, in *input, inputs []string, form
 	var err error
 	switch {
 	case s.opt.Schema != nil:
+	case format == CSV && src.csv.columns == nil && len(inputs) > 1:
+		err = noregret.BadInputf(in.name, "the first file has no row that tells the columns: name one with rows first")
 	case format == CSV:
 		err = s.copyColumns(src.csv)
 	case format == JSONL && (len(src.json.columns) > 0 || s.opt.missingNumbers):
