@@ -519,7 +519,8 @@ func (d Data) read(ctx context.Context, f visitor) error {
 }
 
 // withWeight returns the data without the rows of weight 0, which no visitor sees: what counts rows
-// by their numbers must not count these. It takes two passes if a weight differs from 1.
+// by their numbers must not count these. It takes a pass if a weight differs from 1, and two if one
+// is 0.
 func (d Data) withWeight(ctx context.Context) (Data, error) {
 	if err := d.check(); err != nil {
 		return d, err
