@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/noregret/noregret"
@@ -150,6 +151,10 @@ func TestCacheWithSchema(t *testing.T) {
 		t.Errorf("%d ignored, dim %d, rows (-want +got):\n%s", set.Info().IgnoredFeatures, set.Info().Dim, d)
 	}
 
+	if d := cmp.Diff([]IgnoredColumn{{"c", "green", false}}, set.Info().IgnoredColumns); d != "" {
+		t.Errorf("ignored (-want +got):\n%s", d)
+	}
+
 	svm := filepath.Join(t.TempDir(), "y.cache")
 	load(t, Options{CachePath: svm}, writeFile(t, "a.svm", "1 1:1 3:1\n"))
 	for _, dim := range []int{2, 3, 9} {
@@ -166,6 +171,29 @@ func TestCacheWithSchema(t *testing.T) {
 		s := load(t, Options{Schema: m, Unseen: UnseenIgnore}, svm)
 		if s.Info().Dim != dim {
 			t.Errorf("dim %d, want %d", s.Info().Dim, dim)
+		}
+	}
+}
+
+// A cache that was made without the model names what it ignores as the text would.
+func TestCacheNamesWhatIsIgnored(t *testing.T) {
+	for name, c := range map[string]struct{ train, text string }{
+		"a.csv": {"c,a,d,y\nred,1,2024-01-01,p\nblue,2,2024-01-02,q\n", "c,a,d,y\npink,-,-,p\n"},
+		"a.jsonl": {
+			`{"c":"red","d":"2024-01-01","label":1}` + "\n", `{"c":"p=k","n":{"k":1},"label":1,"d":"n/a"}` + "\n" +
+				`{"d":"2024-01-01","label":1}` + "\n",
+		},
+	} {
+		model := load(t, Options{}, writeFile(t, name, c.train)).Info().Schema
+		cache := filepath.Join(t.TempDir(), "x.cache")
+		path := writeFile(t, name, c.text)
+		load(t, Options{CachePath: cache, Like: model}, path)
+		opt := Options{Schema: model, Unseen: UnseenIgnore}
+		want := load(t, opt, path).Info().IgnoredColumns
+		got := load(t, opt, cache).Info().IgnoredColumns
+		byName := cmpopts.SortSlices(func(a, b IgnoredColumn) bool { return a.Name < b.Name })
+		if d := cmp.Diff(want, got, byName); d != "" || len(want) < 3 {
+			t.Errorf("%s (-text +cache):\n%s", name, d)
 		}
 	}
 }

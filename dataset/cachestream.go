@@ -234,8 +234,9 @@ func (c *cacheStream) remapRows(s *Stream, b *Block) error {
 						c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
 				}
 				s.info.IgnoredFeatures++
-				name := []byte(c.set.info.Schema.featureName(x))
-				s.info.IgnoredColumns = ignoredIn(s.info.IgnoredColumns, name, nil, false)
+				of := c.set.info.Schema.columnOf(x)
+				columns := s.info.IgnoredColumns
+				s.info.IgnoredColumns = ignoredIn(columns, []byte(of.Name), []byte(of.Value), of.Missing)
 				continue
 			}
 			b.Index = append(b.Index, f)

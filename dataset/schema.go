@@ -155,6 +155,32 @@ func (s *Schema) featureName(i uint32) string {
 	return "feature " + s.name(i)
 }
 
+// columnOf returns the column or key of feature i, and of a feature "column=value" its value: what
+// is told of it where it is ignored.
+func (s *Schema) columnOf(i uint32) IgnoredColumn {
+	name := s.featureName(i)
+	if s.Format != CSV && s.Format != JSONL || int(i) >= len(s.Features) {
+		return IgnoredColumn{Name: name}
+	}
+	for j := range s.Columns {
+		c := &s.Columns[j]
+		prefix := c.prefix(s.Missing)
+		value, ok := strings.CutPrefix(name, prefix)
+		if !ok || prefix == "" {
+			continue
+		}
+		if c.Kind == Categorical {
+			return IgnoredColumn{Name: c.Name, Value: value}
+		}
+		return IgnoredColumn{Name: c.Name, Missing: value == "missing"}
+	}
+	if s.Format == JSONL {
+		key, value, _ := strings.Cut(name, "=")
+		return IgnoredColumn{Name: key, Value: value}
+	}
+	return IgnoredColumn{Name: name}
+}
+
 // name returns feature i for a message: its name, or its number as the file writes it.
 func (s *Schema) name(i uint32) string {
 	if int(i) < len(s.Features) {
