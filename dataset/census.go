@@ -78,21 +78,22 @@ func (c *columnCensus) value(cell []byte, line int64) {
 }
 
 // number counts a value of a numeric column, NaN for a missing one.
-func (c *columnCensus) number(v float64) {
+func (c *columnCensus) number(v, center float64) {
 	if math.IsNaN(v) {
 		return
 	}
 	c.all.add(v)
-	if isLarge(v) {
-		c.addLarge(v)
-	}
+	c.addLarge(v, center)
 	c.low, c.high = max(c.all.low, math.Nextafter(-centerFrom, 0)), min(c.all.high, math.Nextafter(centerFrom, 0))
 }
 
-// addLarge counts a large value.
-func (c *columnCensus) addLarge(v float64) {
-	c.large.add(v)
-	c.larges++
+// addLarge counts a value if it is large. Where a center was subtracted, those of 0 and -1 are so,
+// which often say "never" and then need not be told apart.
+func (c *columnCensus) addLarge(v, center float64) {
+	if isLarge(v) && v != -center && v != -1-center {
+		c.large.add(v)
+		c.larges++
+	}
 }
 
 // add adds what comes after it.

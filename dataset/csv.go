@@ -249,14 +249,14 @@ func (p *csvParser) cell(r *result, col *csvColumn, i int, cell []byte) (err err
 func (p *csvParser) count(col *csvColumn, i int) {
 	switch {
 	case col.kind == Numeric:
-		p.census[i].number(p.values[i])
+		p.census[i].number(p.values[i], col.center)
 	case col.kind == Categorical && !col.named:
 		p.census[i].value(p.texts[i], p.line)
 	}
 }
 
 func (p *csvParser) label(r *result, cell []byte) (uint16, error) {
-	if isMissing(cell) || slices.Contains(p.opt.MissingValues, string(cell)) {
+	if isMissing(cell) || p.opt.missingLabel(cell) {
 		if !p.opt.AllowNoLabel {
 			return 0, fmt.Errorf("cell %s: the label is missing", quote(cell))
 		}

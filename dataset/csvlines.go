@@ -107,7 +107,7 @@ func (p *csvParser) fastRow(r *result, plan *csvPlan, data []byte, i int) int {
 			if !p.columns[k].plain {
 				p.count(&plan.columns[k], k)
 			} else if !q.all.some || !(v >= q.low && v <= q.high) {
-				q.number(v)
+				q.number(v, plan.columns[k].center)
 			}
 		}
 	}

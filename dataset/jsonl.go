@@ -288,11 +288,7 @@ func (p *jsonParser) value(r *result) error {
 		if col != nil {
 			x -= col.center
 		}
-		if p.opt.Schema == nil && isLarge(x) {
-			if c := p.census(r); c != nil {
-				c.addLarge(x)
-			}
-		}
+		p.countLarge(r, col, x)
 		if !inFloat32(x) {
 			return valueFault("value "+quote(tok), tok)
 		}
@@ -362,8 +358,43 @@ func (p *jsonParser) special(r *result, col *csvColumn, text []byte) error {
 	case Text:
 		return p.columnParser.text(r, col, text)
 	}
-	_, err := p.number(r, col, text)
+	x, err := p.number(r, col, text)
+	p.countLarge(r, col, x)
 	return err
+}
+
+// countLarge counts the value of a key, which may have no column, if it is large and no schema says
+// how to read the key.
+func (p *jsonParser) countLarge(r *result, col *csvColumn, x float64) {
+	if p.opt.Schema != nil || !isLarge(x) {
+		return
+	}
+	center := 0.0
+	if col != nil {
+		center = col.center
+	}
+	if c := p.census(r); c != nil {
+		c.addLarge(x, center)
+	}
+}
+
+// unlikeOthers returns an error if the name of the key starts as those of the features of another
+// key do that has features of its own, as "a=missing" does beside a key "a" of dates.
+func (p *jsonParser) unlikeOthers() error {
+	if !p.check || len(p.plan.keys) == 0 {
+		return nil
+	}
+	i := bytes.LastIndexByte(p.path, '=') // what follows it in the names of those features has none
+	if i < 0 {
+		return nil
+	}
+	col := p.plan.keys[string(p.path[:i])]
+	if col == nil || col.kind == Categorical || col.kind == Text ||
+		col.kind == Numeric && p.opt.Missing != MissingIndicator {
+		return nil
+	}
+	return fmt.Errorf("its name starts with %s, as do the features of the key %s; rename one",
+		quote(p.path[:i+1]), quote(p.path[:i]))
 }
 
 // distinct returns an error if another key of the row names the feature in the table's buffer, as
@@ -399,7 +430,7 @@ func (p *jsonParser) label(r *result) error {
 	default:
 		err = s.expected("a string, a number, true, false or null")
 	}
-	if err == nil && len(tok) == 1 && tok[0] == '?' {
+	if err == nil && (string(tok) == "?" || p.opt.missingLabel(tok)) {
 		return nil
 	}
 	if err == nil {

@@ -301,6 +301,16 @@ func (opt *Options) missingNumber(text []byte) bool {
 	return opt.missingNumbers && slices.Contains(opt.MissingValues, string(text))
 }
 
+// missingLabel reports whether a label is one of MissingValues. Numbers are none: -1 may be missing
+// in columns of numbers and a label beside them.
+func (opt *Options) missingLabel(text []byte) bool {
+	if !slices.Contains(opt.MissingValues, string(text)) {
+		return false
+	}
+	set, _ := notationsOf(text)
+	return set == 0
+}
+
 // nameRoles gives label and weight the same name as column and as key.
 func (opt *Options) nameRoles() error {
 	for _, r := range []struct {

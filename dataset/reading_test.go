@@ -402,6 +402,53 @@ func TestJSONReadings(t *testing.T) {
 	}
 }
 
+// The numbers 0 and -1 among Unix times are read, though float32 cannot tell them apart without the
+// center. Other numbers as far from it must be told apart.
+func TestNeverAmongTimes(t *testing.T) {
+	for name, row := range map[string]string{
+		"a.csv": "%d,p\n", "numbers.jsonl": `{"a":%d,"label":1}` + "\n", "strings.jsonl": `{"a":"%d","label":1}` + "\n",
+	} {
+		text := ""
+		for i := range 40 {
+			text += fmt.Sprintf(row+row+row, 0, -1, 1_700_000_000+i)
+		}
+		if strings.HasSuffix(name, "csv") {
+			text = "a,y\n" + text
+		}
+		i, err := readAll(Options{}, writeFile(t, name, text))
+		if err != nil || i.Schema.Columns[0].Center != 1_700_000_016 {
+			t.Errorf("%s: %v, %+v", name, err, i.Schema)
+		}
+		_, err = readAll(Options{}, writeFile(t, name, strings.ReplaceAll(text, "-1", "-2")))
+		if err == nil || !strings.Contains(err.Error(), `column "a": its large values lie`) {
+			t.Errorf("%s with -2: %v", name, err)
+		}
+	}
+}
+
+// A number that is missing in columns of numbers may be a label, a word may not.
+func TestMissingLabels(t *testing.T) {
+	for _, text := range []string{"a,y\n-1,-1\n2,1\n3,none\n", `{"a":-1,"label":-1}
+{"a":2,"label":1}
+{"a":3,"label":"none"}
+`} {
+		name := "a.csv"
+		if text[0] == '{' {
+			name = "a.jsonl"
+		}
+		opt := Options{MissingValues: []string{"-1", "none"}}
+		path := writeFile(t, name, text)
+		if _, err := readAll(opt, path); err == nil || !strings.Contains(err.Error(), "label") {
+			t.Errorf("%s: the missing label is taken for one: %v", name, err)
+		}
+		opt.AllowNoLabel = true
+		i, err := readAll(opt, path)
+		if err != nil || len(i.Labels) != 2 || i.NoLabel != 1 || i.Labels[0].Name != "-1" {
+			t.Errorf("%s: %v, labels %v, %d without", name, err, i.Labels, i.NoLabel)
+		}
+	}
+}
+
 // A column of sentences is one of texts: every row has length 1, a word of few texts weighs more
 // than one of all, and new words do not count.
 func TestTexts(t *testing.T) {
@@ -681,6 +728,11 @@ func TestReadingErrors(t *testing.T) {
 	_, err = readAll(Options{}, path)
 	if want := path + `: column "at": its large values lie`; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	path = writeFile(t, "a.jsonl", `{"label":1,"at":"-999"}`+"\n"+many(30, `{"label":1,"at":"17000000%02d"}`+"\n"))
+	_, err = readAll(Options{}, path)
+	if want := path + `: column "at": its large values lie`; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("in strings: got  %v\nwant %s", err, want)
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"numbers": {
