@@ -75,16 +75,18 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		g.settled = g.orders.only() != ""
 		return
 	}
-	set, currency := notationsOf(cell)
-	if set != 0 && g.marked == "" && bytes.ContainsAny(cell, ".,") {
-		g.marked = string(cell)
-	}
 	if g.kind != "" {
 		g.level(cell)
 		if g.packing = g.packing && g.pack(cell); g.alone && !g.packing {
 			g.settled = g.leveled
 			return
 		}
+	}
+	set, currency := notationsOf(cell)
+	if set != 0 && g.marked == "" && bytes.ContainsAny(cell, ".,") {
+		g.marked = string(cell)
+	}
+	if g.kind != "" {
 		if set&g.set == 0 || currency != g.money {
 			g.settled = true // the parser will report the cell
 			return

@@ -245,6 +245,9 @@ func (p *jsonParser) checkRepeated() error {
 func (p *jsonParser) value(r *result) error {
 	s := &p.scan
 	v := float32(1)
+	if err := p.unlikeOthers(); err != nil {
+		return err
+	}
 	col := p.plan.keys[string(p.path)]
 	switch c := s.peek(); {
 	case c == '"':
@@ -275,7 +278,11 @@ func (p *jsonParser) value(r *result) error {
 			return nil
 		}
 		if p.opt.missingNumber(tok) && (col == nil || col.kind != Categorical) {
-			return p.missing(r, &csvColumn{name: string(p.path), prefix: append(bytes.Clone(p.path), '=')}, tok)
+			err := p.missing(r, &csvColumn{name: string(p.path), prefix: append(bytes.Clone(p.path), '=')}, tok)
+			if err == nil && p.check && p.opt.Missing == MissingIndicator {
+				err = p.distinct()
+			}
+			return err
 		}
 		x, _ := number(tok)
 		if col != nil && col.kind == Categorical {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,6 +45,16 @@ func TestJSONLRows(t *testing.T) {
 	r, err = set.Read()
 	if d := cmp.Diff([]string{"- 0:2 3:1 5:1"}, show(t, r, err)); d != "" || set.Info().IgnoredFeatures != 2 {
 		t.Errorf("%d ignored, rows (-want +got):\n%s", set.Info().IgnoredFeatures, d)
+	}
+}
+
+// A number that is missing has the feature "key=missing", which no other key of the row may have.
+func TestJSONLMissingIsDistinct(t *testing.T) {
+	for _, line := range []string{`{"label":1,"a":-999,"a=missing":1}`, `{"label":1,"a=missing":1,"a":-999}`} {
+		_, err := readAll(Options{MissingValues: []string{"-999"}}, writeFile(t, "a.jsonl", line))
+		if err == nil || !strings.Contains(err.Error(), `its feature "a=missing" is also that of the key "a`) {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }
 

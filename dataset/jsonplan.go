@@ -122,7 +122,7 @@ const maxLooked = 1000
 func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]*wordCounts) error {
 	var all []guess
 	for _, g := range guesses {
-		if !g.number {
+		if !g.guess.plain { // a JSON number says nothing about the marks of strings
 			all = append(all, g.guess)
 		}
 	}
