@@ -119,6 +119,9 @@ func (s *Schema) checkOptions(opt *Options) error {
 			return err
 		}
 	}
+	if err := opt.checkNames(s.Format); err != nil {
+		return err
+	}
 	switch s.Format {
 	case CSV:
 		for _, r := range []struct {

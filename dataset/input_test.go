@@ -232,8 +232,35 @@ func TestIDX(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
+	want4 := images + ": rows have 4 values: there are more than 3; raise the largest dimension (--max-dim)"
+	if _, err := readAll(Options{MaxDim: 3}, images, labels); err == nil || err.Error() != want4 {
+		t.Errorf("got  %v\nwant %s", err, want4)
+	}
 	if _, err := readAll(Options{}, images); noregret.CodeOf(err) != noregret.NotFound {
 		t.Errorf("without labels: %v", err)
+	}
+}
+
+// Formats without names refuse options that name columns or keys, and so do their caches.
+func TestNamesOfNamelessFormats(t *testing.T) {
+	svm, vw := writeFile(t, "a.svm", "1 1:2\n-1 2:1\n"), writeFile(t, "a.vw", "1 |n a:2\n-1 |n b\n")
+	images := writeFile(t, "i-images-idx3-ubyte", idx([]int{1, 1, 1}, 7))
+	writeFile(t, "i-labels-idx1-ubyte", idx([]int{1}, 1))
+	cache := filepath.Join(t.TempDir(), "a.cache")
+	load(t, Options{CachePath: cache}, svm)
+	for name, opt := range map[string]Options{
+		"label": {LabelColumn: "c"}, "label-key": {LabelKey: "c"}, "weight-column": {WeightColumn: "c"},
+		"weight-key": {WeightKey: "c"}, "categorical": {Categorical: []string{"c"}},
+		"text": {TextColumns: []string{"c"}}, "center": {CenterColumns: []string{"c"}},
+		"ignore-columns": {IgnoreColumns: []string{"c"}},
+	} {
+		for _, path := range []string{svm, vw, images, cache} {
+			_, err := readAll(opt, path)
+			if want := `there is no column "c" (--` + name + `): the input is `; err == nil ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s, --%s: %v", filepath.Base(path), name, err)
+			}
+		}
 	}
 }
 

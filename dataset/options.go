@@ -333,6 +333,33 @@ func (opt *Options) nameRoles() error {
 	return nil
 }
 
+// checkNames returns an error if an option names a column or key and rows of the format have none.
+// The error has no place.
+func (opt *Options) checkNames(format Format) error {
+	if format != SVMLight && format != VW && format != IDX {
+		return nil
+	}
+	for _, o := range []struct {
+		flag  string
+		names []string
+	}{
+		{"label", nonEmpty(opt.LabelColumn)},
+		{"label-key", nonEmpty(opt.asked.labelKey)},
+		{"weight-column", nonEmpty(opt.WeightColumn)},
+		{"weight-key", nonEmpty(opt.asked.weightKey)},
+		{"categorical", opt.Categorical},
+		{"text", opt.TextColumns},
+		{"center", opt.CenterColumns},
+		{"ignore-columns", opt.IgnoreColumns},
+	} {
+		if len(o.names) > 0 {
+			return noregret.Errorf(noregret.Usage, "", "there is no column %q (--%s): the input is %s, which has no "+
+				"columns or keys by name", o.names[0], o.flag, format)
+		}
+	}
+	return nil
+}
+
 // nameKeys lists the keys of JSON lines that options name. Rows that no other may change have none,
 // nor have rows that are read as others were, in which the keys have been.
 func (opt *Options) nameKeys() {

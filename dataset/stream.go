@@ -91,6 +91,9 @@ func (s *Stream) start(ctx context.Context, in *input, inputs []string) error {
 			"the input looks like %s, but the model was trained on %s; name the format if this is wrong", format,
 			sch.Format)
 	}
+	if err := s.opt.checkNames(format); err != nil {
+		return err
+	}
 	if s.opt.Schema != nil {
 		s.schema = *s.opt.Schema
 		for i, f := range s.schema.Features {
