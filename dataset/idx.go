@@ -210,6 +210,10 @@ func (s *idxSource) open(in *input) error {
 		return noregret.BadInputf(in.name, "sizes %v: a row is longer than %d bytes", dims,
 			s.opt.lineLimit)
 	}
+	if most := s.opt.MaxDim; s.opt.Schema == nil && dim > uint64(most) {
+		return noregret.BadInputf(in.name, "rows have %d values: there are more than %d; raise the largest dimension "+
+			"(--max-dim)", dim, most)
+	}
 	if s.dim >= 0 && int(dim) != s.dim {
 		return noregret.BadInputf(in.name, "rows have %d values: %d are expected", dim, s.dim)
 	}
