@@ -593,3 +593,31 @@ func TestEmptyFileFirst(t *testing.T) {
 		}
 	}
 }
+
+// A bad row before the first good one does not decide how columns are read: the others are the same
+// without it.
+func TestBadRowsAreNotLookedAt(t *testing.T) {
+	rows := "abc,2,1\nabc,4,0\nab,5,1\n"
+	big := strings.Repeat(rows, peekBytes/len(rows)+1)
+	for name, c := range map[string]struct {
+		bad, rest string
+		opt       Options
+	}{
+		"a quote in a cell":   {"a\"b,1,0\n", rows, Options{}},
+		"an open quote":       {"\"open,1,0\n", rows, Options{}},
+		"text after a quote":  {"\"x\"y,1,0\n", rows, Options{}},
+		"an inch in a cell":   {"a 3.5\" disk,1,0\n", big, Options{}},
+		"not UTF-8":           {"a\xff,1,0\n", rows, Options{}},
+		"too few cells":       {"7,1\n", rows, Options{}},
+		"a named header":      {"a\"b,1,0\n", rows, Options{Header: HeaderYes}},
+		"two quotes that end": {"a\"b,1,0\nx,y\"z,1\n", rows, Options{}},
+	} {
+		c.opt.MaxBadLines = 2
+		want := load(t, c.opt, writeFile(t, "good.csv", "u,v,label\n"+c.rest))
+		got := load(t, c.opt, writeFile(t, "bad.csv", "u,v,label\n"+c.bad+c.rest))
+		if d := cmp.Diff(want.Info().Schema, got.Info().Schema); d != "" || got.Info().Rows != want.Info().Rows ||
+			got.Info().BadLines != int64(strings.Count(c.bad, "\n")) {
+			t.Errorf("%s: %d rows, %d bad, schema (-want +got):\n%s", name, got.Info().Rows, got.Info().BadLines, d)
+		}
+	}
+}

@@ -112,38 +112,85 @@ type headRows struct {
 	file  string
 	rest  []byte
 	whole bool // rest is all there is
+	grows bool // rest may become longer
 	line  int64
-	at    int64 // the line of the latest row that next returned
+	at    int64 // the line of the latest row that was returned, 0 before the first
 	used  int
+	bound int // the bytes that are left of a row whose quotes do not pair up, or 0
 }
 
-// next returns a copy of the cells of the next row that is not blank, or nil at the end of the
-// head.
-func (h *headRows) next() ([]string, error) {
+// first returns the cells of the first row that is not blank, nil if the head does not have all of
+// it, and an error for a bad row.
+func (h *headRows) first() ([]string, error) {
 	for len(h.rest) > 0 {
 		n, ended := rowEnd(h.rest, h.delim, h.plain)
 		if !ended && !h.whole {
 			return nil, nil
 		}
-		if !utf8.Valid(h.rest[:n]) {
-			return nil, noregret.BadInputf(place(h.file, h.line), "%s", notUTF8(h.rest[:n]))
-		}
-		if err := h.split(h.rest[:n]); err != nil {
+		if err := h.row(n); err != nil {
 			return nil, noregret.BadInputf(place(h.file, h.line), "%s", err)
 		}
 		h.at = h.line
-		h.line += int64(bytes.Count(h.rest[:n], []byte("\n")))
-		h.rest = h.rest[n:]
-		h.used += n
+		h.take(n)
 		if len(h.cells) > 0 {
-			row := make([]string, len(h.cells))
-			for i, c := range h.cells {
-				row[i] = string(c)
-			}
-			return row, nil
+			return h.copied(), nil
 		}
 	}
 	return nil, nil
+}
+
+// next returns the cells of the next row that is not blank, or nil at the end of the head. It
+// leaves out bad rows as the parser does: see [csvParser.rows]. A row that takes half of the
+// largest head without an end has a quote that was left open.
+func (h *headRows) next() []string {
+	for len(h.rest) > 0 {
+		data := h.rest
+		if h.bound > 0 {
+			data = data[:h.bound]
+		}
+		n, ended := rowEnd(data, h.delim, h.plain)
+		if !ended && h.bound == 0 && !h.whole && (h.grows || n < peekBytes/2) {
+			return nil
+		}
+		err := h.row(n)
+		if _, ok := errors.AsType[*quoteError](err); ok && countLines(data[:n]) > 1 {
+			if h.bound == 0 {
+				h.bound = n
+			}
+			n = bytes.IndexByte(data, '\n') + 1
+		}
+		h.at = h.line
+		h.take(n)
+		if err == nil && len(h.cells) > 0 {
+			return h.copied()
+		}
+	}
+	return nil
+}
+
+// row splits the next n bytes.
+func (h *headRows) row(n int) error {
+	if row := h.rest[:n]; !utf8.Valid(row) {
+		return notUTF8(row)
+	}
+	return h.split(h.rest[:n])
+}
+
+// take goes on behind the next n bytes.
+func (h *headRows) take(n int) {
+	h.line += int64(bytes.Count(h.rest[:n], []byte("\n")))
+	h.rest = h.rest[n:]
+	h.used += n
+	h.bound = max(0, h.bound-n)
+}
+
+// copied returns a copy of the cells.
+func (h *headRows) copied() []string {
+	row := make([]string, len(h.cells))
+	for i, c := range h.cells {
+		row[i] = string(c)
+	}
+	return row
 }
 
 // plan determines the columns of a file from its start, which is all of it if whole is set.
@@ -166,13 +213,13 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 	}
 	h := &headRows{
 		cellReader: cellReader{delim: delim, plain: p.opt.NoQuotes}, file: file, rest: head, whole: whole,
-		line: 1, used: before,
+		grows: p.partial, line: 1, used: before,
 	}
 	if before > 0 {
 		h.line++
 	}
 	start := *h
-	first, err := h.next()
+	first, err := h.first()
 	if err != nil {
 		return nil, err
 	}
@@ -187,10 +234,8 @@ func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error
 		return &csvPlan{delim: delim, skip: before}, nil
 	}
 	skip, line := h.used, h.at
-	second, err := h.next()
-	if err != nil {
-		second = nil // the parser will report the bad row
-	} else if second == nil && p.partial {
+	second := h.next()
+	if second == nil && p.partial {
 		return nil, errPlanLater
 	}
 	bad := func(err error) error {
@@ -365,7 +410,7 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 			if c.Kind != "" && c.Kind != WeightKind {
 				continue
 			}
-			if i < len(row) {
+			if len(row) == len(columns) { // else it is a bad row
 				guesses[i].see([]byte(row[i]), p.opt, h.delim == ',')
 			}
 			settled = settled && guesses[i].settled
@@ -378,8 +423,7 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 			continue
 		}
 		second = nil
-		next, err := h.next()
-		settled, row = err != nil, next // the parser will report the bad row
+		row = h.next()
 	}
 	if !settled && p.partial {
 		return false, nil
@@ -430,13 +474,13 @@ func (p *csvPlanner) countWords(h headRows, columns []Column, header bool) error
 		return errPlanLater
 	}
 	h.cells, h.buf = nil, nil
-	for first := true; ; first = false {
-		row, err := h.next()
-		if err != nil || row == nil {
-			break // the parser will report the bad row
-		}
+	row, _ := h.first() // it was read before
+	if header {
+		row = h.next()
+	}
+	for ; row != nil; row = h.next() {
 		for i, w := range counts {
-			if i < len(row) && !(first && header) {
+			if i < len(row) {
 				w.add([]byte(row[i]))
 			}
 		}

@@ -52,15 +52,16 @@ func (p *csvPlanner) namesLabel(start headRows, first []string) (bool, error) {
 		}
 	}
 	start.cells, start.buf = nil, nil
-	for n := 0; n <= lookRows; n++ {
-		row, err := start.next()
-		if row == nil && err == nil && p.partial {
+	_, _ = start.first() // first itself
+	for n := range lookRows {
+		row := start.next()
+		if row == nil && p.partial {
 			return false, errPlanLater
 		}
-		if row == nil || err != nil {
-			return n > 1, nil // the parser will report the bad row
+		if row == nil {
+			return n > 0, nil
 		}
-		if n > 0 && at < len(row) && row[at] == name {
+		if at < len(row) && row[at] == name {
 			return false, nil
 		}
 	}
@@ -76,16 +77,14 @@ func (p *csvPlanner) beginsWithText(start headRows, first []string) (bool, error
 	waits := slices.ContainsFunc(first, sentence)
 	start.cells, start.buf = nil, nil
 	again := make([]bool, len(first))
-	for n := 0; waits; n++ {
-		row, err := start.next()
-		if row == nil && err == nil && p.partial {
+	_, _ = start.first() // first itself
+	for n := 1; waits; n++ {
+		row := start.next()
+		if row == nil && p.partial {
 			return false, errPlanLater
 		}
-		if row == nil || err != nil {
-			break // the parser will report the bad row
-		}
-		if n == 0 {
-			continue // first itself
+		if row == nil {
+			break
 		}
 		waits = false
 		for i := range min(len(row), len(first)) {
