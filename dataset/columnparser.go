@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -26,12 +27,29 @@ func (p *columnParser) number(r *result, col *csvColumn, cell []byte) (float64, 
 	if p.opt.missingNumber(cell) {
 		return math.NaN(), p.missing(r, col, cell)
 	}
-	v, ok := col.notation.number(cell, p.digits)
+	v, ok := col.number(cell, p.digits)
 	if v -= col.center; !ok || !inFloat32(v) {
 		return math.NaN(), p.notNumber(r, col, cell)
 	}
 	r.addNumber(col.feature, v)
 	return v, nil
+}
+
+// number reads a cell in the column's notation. Where that has no marks of thousands, a cell may
+// have those that can be nothing else: a blank, an apostrophe, or a comma with a point behind it.
+func (c *csvColumn) number(cell, buf []byte) (v float64, ok bool) {
+	if v, ok = c.notation.number(cell, buf); ok || c.notation != plainNumber {
+		return v, ok
+	}
+	for _, mark := range []byte(", '") {
+		if mark == ',' && bytes.IndexByte(cell, '.') < 0 {
+			continue
+		}
+		if v, ok = (notation{decimal: '.', thousands: mark}).number(cell, buf); ok {
+			return v, ok
+		}
+	}
+	return v, ok
 }
 
 // addNumber adds a value to the row, unless it rounds to 0.
@@ -47,7 +65,7 @@ func (p *columnParser) notNumber(r *result, col *csvColumn, cell []byte) error {
 	if missingNumber(cell, p.opt.MissingValues) {
 		return p.missing(r, col, cell)
 	}
-	if v, ok := col.notation.number(cell, nil); ok && inFloat32(v) {
+	if v, ok := col.number(cell, nil); ok && inFloat32(v) {
 		return fmt.Errorf("cell %s: without the column's center, %v, it leaves the range of float32, "+
 			"±3.4028235e38: do not subtract that (--center)", quote(cell), col.center)
 	} else if ok {

@@ -107,7 +107,7 @@ func (p *csvParser) parse(c *chunk) {
 		col := &c.plan.columns[i]
 		p.columns = append(p.columns,
 			quickColumn{
-				col.kind == Numeric && col.notation == plainNumber && !p.opt.missingNumbers, col.feature, col.center,
+				col.kind == Numeric && col.notation.readsPlain() && !p.opt.missingNumbers, col.feature, col.center,
 			})
 	}
 	end, line := len(c.data), c.line

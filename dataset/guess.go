@@ -323,7 +323,7 @@ func (g *guess) notation(opt *Options, other byte) (notation, error) {
 		set = set.with('.')
 	}
 	n := set.first()
-	if n.decimal == ',' || g.money != 0 {
+	if n.decimal == ',' || g.money != 0 || opt.Decimal != "" {
 		grouped := n
 		grouped.thousands = '.' + ',' - n.decimal
 		if set.has(grouped) {

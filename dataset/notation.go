@@ -142,6 +142,9 @@ func (s notationSet) first() notation {
 // The marks of thousands that stand for a blank and an apostrophe.
 var spaces, apostrophes = []string{" ", "\u00a0", "\u202f"}, []string{"'", "\u2019"}
 
+// readsPlain reports whether each plain number is the same number in the notation.
+func (n notation) readsPlain() bool { return n.decimal == '.' && !n.percent && n.currency == 0 }
+
 // number reads a whole cell. Marks of thousands, where there are any, must divide the digits before
 // the decimal mark into groups of three, the first of which does not begin with 0. buf is scratch
 // memory with room for the cell; with it, number does not allocate.

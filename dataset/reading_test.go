@@ -200,6 +200,12 @@ func TestReadings(t *testing.T) {
 			Kind: Numeric, Decimal: ",", Thousands: ".",
 		}, "1.234 7"},
 		{"told, point", "a;y\n1,234;p\n7;q\n", Options{Decimal: "."}, Column{Kind: Numeric, Thousands: ","}, "1234 7"},
+		{"thousands after a point", "a;y\n612.30;p\n1,092.17;q\n1'092.5;p\n-1 092;q\n2,000.00;p\n", Options{}, Column{
+			Kind: Numeric,
+		}, "612.3 1092.17 1092.5 -1092 2000"},
+		{"thousands after a whole number among commas", "a,y\n612,p\n\"1,092\",q\n\"1,092.5\",q\n", Options{
+			Decimal: ".",
+		}, Column{Kind: Numeric, Thousands: ","}, "612 1092 1092.5"},
 		{"after missing ones", "a;y\n-;p\n#N/A;q\n2,5;q\n", Options{}, Column{
 			Kind: Numeric, Decimal: ",", Thousands: ".",
 		}, "- - 2.5"},
