@@ -31,10 +31,11 @@ type pages struct {
 	meta   *format.ColumnMetaData
 	budget *int64 // what the pages of all columns may still take
 
-	at, end    int64 // the next page and the end of the column in the file
-	values     int64 // in the pages so far
-	dictionary int64 // what it takes
-	page       int64 // what the current page takes
+	at, end       int64 // the next page and the end of the column in the file
+	values        int64 // in the pages so far
+	dictionary    int64 // what it takes
+	hasDictionary bool
+	page          int64 // what the current page takes
 
 	read    int64 // bytes that the library has read
 	pending []byte
@@ -48,6 +49,9 @@ func (f *File) newPages(place string, l *leaf, meta *format.ColumnMetaData, budg
 		p.at = d
 	}
 	p.end = p.at + meta.TotalCompressedSize
+	if meta.NumValues == 0 && meta.TotalCompressedSize == 0 {
+		return p, nil // pyarrow then writes no place
+	}
 	if p.at < 4 || meta.TotalCompressedSize < 0 || p.end < p.at || p.end > f.size {
 		return nil, noregret.BadInputf(place, "damaged: the column takes the bytes from %d to %d of a file of %d",
 			p.at, p.end, f.size)
@@ -143,7 +147,7 @@ func (p *pages) reserve(place string, h *format.PageHeader) (count int64, err er
 	switch h.Type {
 	case format.DictionaryPage:
 		*p.budget += p.dictionary - need
-		p.dictionary = need
+		p.dictionary, p.hasDictionary = need, true
 	case format.DataPage, format.DataPageV2:
 		*p.budget += p.page - need
 		p.page = need
@@ -223,7 +227,7 @@ func (p *pages) checkCounts(h *format.PageHeader, body []byte, count int64) erro
 	ok := true
 	switch encoding {
 	case plainDictionary, format.RLEDictionary:
-		if p.dictionary == 0 {
+		if !p.hasDictionary {
 			return errors.New("a page needs a dictionary, and there is none before it")
 		}
 		ok = len(body) == 0 || body[0] <= 32 && runs(body[1:], int(body[0]), count)
@@ -268,24 +272,31 @@ func prefixed(b []byte) (part, rest []byte, ok bool) {
 	return b[4 : 4+n], b[4+n:], true
 }
 
+// paddedGroups is the number of groups of values up to which a writer may fill a run with padding:
+// DuckDB fills 32 of them, and a header of one byte counts no more than 63.
+const paddedGroups = 63
+
 // runs reports whether the runs of numbers of so many bits are whole, and are of at most count
 // values and the padding of the last run.
 func runs(b []byte, bits int, count int64) bool {
 	total := int64(0)
 	for len(b) > 0 {
 		u, n := binary.Uvarint(b)
-		if n <= 0 || u > 1<<32 || total > count {
+		if n <= 0 || u > 1<<32 {
 			return false
 		}
 		b = b[n:]
-		size := int64(bits+7) / 8
-		if k := int64(u >> 1); u&1 == 1 { // groups of 8 values
-			total += max(8*k-7, 0)
+		size, k := int64(bits+7)/8, int64(u>>1)
+		if u&1 == 1 { // groups of 8 values
 			size = k * int64(bits)
-		} else {
-			total += k
+			padded := total < count && k <= paddedGroups
+			if k *= 8; padded {
+				k = min(k, count-total)
+			} else {
+				k = max(k-7, 0)
+			}
 		}
-		if total > count || size > int64(len(b)) {
+		if total += k; total > count || size > int64(len(b)) {
 			return false
 		}
 		b = b[size:]

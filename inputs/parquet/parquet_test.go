@@ -215,6 +215,24 @@ func TestPackingAndEncodings(t *testing.T) {
 	}
 }
 
+// Files of other writers are read: a run of levels that is filled up, a column of nulls alone,
+// whose dictionary takes no byte, and no rows.
+func TestOtherWriters(t *testing.T) {
+	for name, want := range map[string]string{
+		"duckdb.parquet": "i,f,s\n0,,\n1,0.5,v1\n2,1,v2\n3,1.5,\n4,2,v4\n5,2.5,v0\n6,3,\n7,,v2\n8,4,v3\n",
+		"nulls.parquet":  "a,n,l\n1,,0\n2,,1\n",
+		"empty.parquet":  "a,b\n",
+	} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := convert(DefaultOptions(), b); err != nil || got != want {
+			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+	}
+}
+
 // Runs and differences that declare more values than their page has are refused.
 func TestDeclaredCounts(t *testing.T) {
 	for _, c := range []struct {
@@ -226,7 +244,12 @@ func TestDeclaredCounts(t *testing.T) {
 		{[]byte{20, 1}, 1, 10, true},
 		{[]byte{20, 1}, 1, 9, false},
 		{[]byte{3, 0xff}, 1, 5, true}, // eight values, three of which are padding
-		{[]byte{3, 0xff, 2, 0}, 1, 5, true},
+		{[]byte{3, 0xff, 2, 0}, 1, 5, false},
+		{[]byte{3, 0xff, 2, 0}, 1, 9, true},
+		{append([]byte{65}, make([]byte, 32)...), 1, 9, true}, // DuckDB's padding
+		{append([]byte{3, 0xff, 65}, make([]byte, 32)...), 1, 9, true},
+		{append([]byte{3, 0xff, 65}, make([]byte, 32)...), 1, 8, false},
+		{append([]byte{129, 1}, make([]byte, 64)...), 1, 9, false},
 		{[]byte{3}, 1, 5, false},
 		{[]byte{0xfe, 0xff, 0xff, 0xff, 0x0f, 1}, 1, 1 << 20, false},
 		{[]byte{5, 1, 2, 3, 4}, 0, 4, false},

@@ -1,4 +1,5 @@
-# Writes pyarrow.parquet: every type that package parquet reads, with nulls, in two row groups.
+# Writes pyarrow.parquet: every type that package parquet reads, with nulls, in two row groups. Then
+# nulls.parquet and empty.parquet.
 import datetime as d
 import decimal
 
@@ -35,3 +36,7 @@ table = pa.table({
     "y": pa.array([i % 2 for i in range(n)], pa.int32()),
 })
 pq.write_table(table, "pyarrow.parquet", row_group_size=4, compression="zstd")
+
+table = pa.table({"a": [1, 2], "n": pa.array([None, None], pa.int64()), "l": [0, 1]})
+pq.write_table(table, "nulls.parquet", compression="none")
+pq.write_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.bool_())}), "empty.parquet")
