@@ -131,6 +131,7 @@ func (s *Schema) checkOptions(opt *Options) error {
 			{nonEmpty(opt.LabelColumn), LabelKind},
 			{nonEmpty(opt.WeightColumn), WeightKind},
 			{opt.Categorical, Categorical},
+			{opt.TextColumns, Text},
 			{opt.IgnoreColumns, Ignored},
 		} {
 			for _, ref := range r.refs {
@@ -160,6 +161,9 @@ func (s *Schema) checkOptions(opt *Options) error {
 				}
 			}
 		}
+	}
+	if what, given, was := s.readOtherwise(opt); what != "" {
+		return fmt.Errorf("%s %q: the rows were read with %q", what, given, was)
 	}
 	return nil
 }

@@ -193,6 +193,7 @@ func (opt *Options) advise(advice string) string {
 // asked holds options as they were given, for those whose default hides this.
 type asked struct {
 	missing             Missing
+	missingValues       []string
 	labelKey, weightKey string
 }
 
@@ -222,7 +223,7 @@ func oneOf[T ~string](what string, v T, allowed ...T) error {
 // withDefaults returns opt with defaults, or a Usage error that names the first option out of its
 // range.
 func (opt Options) withDefaults() (Options, error) {
-	opt.asked = asked{opt.Missing, opt.LabelKey, opt.WeightKey}
+	opt.asked = asked{opt.Missing, opt.MissingValues, opt.LabelKey, opt.WeightKey}
 	orDefault(&opt.Format, Auto)
 	orDefault(&opt.Base, BaseAuto)
 	orDefault(&opt.Unseen, UnseenError)
@@ -432,6 +433,9 @@ func (opt Options) withSchema() (Options, error) {
 	if opt.Bits != 0 && opt.Bits != s.Bits {
 		return opt, noregret.Errorf(noregret.Usage, "",
 			"%d hash bits: the model was trained with %d; leave it out or give the same", opt.Bits, s.Bits)
+	}
+	if what, given, fixed := s.readOtherwise(&opt); what != "" {
+		return opt, clash(what, given, fixed)
 	}
 	if s.Format == SVMLight {
 		opt.Base = s.Base

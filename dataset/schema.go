@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,6 +154,42 @@ func (s *Schema) featureName(i uint32) string {
 		return s.Features[i]
 	}
 	return "feature " + s.name(i)
+}
+
+// readOtherwise returns the first option that says otherwise than the schema how values are read,
+// with what it says and what the schema says; what is "" if there is none. A rule for missing cells
+// may be another than that of training.
+func (s *Schema) readOtherwise(opt *Options) (what, given, fixed string) {
+	if s.Format != CSV && s.Format != JSONL {
+		return "", "", ""
+	}
+	if v := opt.asked.missingValues; len(v) > 0 && !slices.Equal(v, s.MissingValues) {
+		return "missing values", strings.Join(v, ","), strings.Join(s.MissingValues, ",")
+	}
+	for _, c := range s.Columns {
+		mark := "."
+		if c.Decimal != "" {
+			mark = c.Decimal
+		}
+		if plain := s.Format == JSONL && c.Decimal == ""; opt.Decimal != "" && c.Kind == Numeric && !plain &&
+			mark != opt.Decimal {
+			return "decimal mark", opt.Decimal, mark
+		}
+		if o := c.DateOrder; opt.DateOrder != "" && o != "" && o != packedDays && o != opt.DateOrder {
+			return "order of dates", opt.DateOrder, o
+		}
+	}
+	for _, name := range opt.TextColumns {
+		if i, err := findColumn(s.Columns, name, ""); err == nil && s.Columns[i].Kind != Text {
+			return "column of texts", name, string(s.Columns[i].Kind)
+		}
+	}
+	for _, name := range opt.CenterColumns {
+		if i, err := findColumn(s.Columns, name, ""); err == nil && s.Columns[i].Center == 0 {
+			return "centered column", name, "no center"
+		}
+	}
+	return "", "", ""
 }
 
 // columnOf returns the column or key of feature i, and of a feature "column=value" its value: what

@@ -49,6 +49,7 @@ var noStore = []string{"temp-dir"}
 // fixedByModel are the flags of reading that a model fixes.
 var fixedByModel = []string{
 	"base", "bits", "max-dim", "weight-column", "categorical", "ignore-columns", "missing", "temp-dir", "positive",
+	"text", "center", "decimal", "date-order", "missing-values",
 }
 
 const prequentialLong = `
