@@ -266,14 +266,20 @@ func (a *autoFit) value(m measure.Objective, cells []float64) float64 {
 		c.Two = measure.Confusion{TP: cells[0], FN: cells[1], FP: cells[2], TN: cells[3]}
 		return c.Value(m)
 	}
+	c.Classes = a.classes(cells)
+	return c.presentValue(m)
+}
+
+// classes is the confusion of several classes with the given cells.
+func (a *autoFit) classes(cells []float64) measure.MulticlassConfusion {
 	n := a.labels()
-	c.Classes, _ = measure.NewMulticlassConfusion(n)
+	c, _ := measure.NewMulticlassConfusion(n) // there are two or more
 	for i, w := range cells {
 		if w != 0 {
-			c.Classes.Add(i/n, i%n, w)
+			c.Add(i/n, i%n, w)
 		}
 	}
-	return c.presentValue(m)
+	return c
 }
 
 // tuningOrder is the order in which tune takes the entries: with two classes by descending scores,

@@ -278,13 +278,26 @@ func (a *autoFit) nested(choices []choiceOf, on *comparedOn) decided {
 	return a.counted(on, predicted)
 }
 
-// slopes are the derivatives of a function of the cells of a confusion, by differences.
-func slopes(value func(cells []float64) float64, cells []float64) []float64 {
+// slopes are the derivatives of a measure by the cells of a confusion.
+func (a *autoFit) slopes(m measure.Objective, cells []float64) []float64 {
+	if multi, ok := m.(measure.Multi); ok && a.data.Task != Binary {
+		return multi.Slopes(a.classes(cells), stepOf(cells))
+	}
+	return slopes(func(cells []float64) float64 { return a.value(m, cells) }, cells)
+}
+
+// stepOf is the length of a difference of cells.
+func stepOf(cells []float64) float64 {
 	total := 0.0
 	for _, c := range cells {
 		total += c
 	}
-	h := float64(1e-5 * total)
+	return float64(1e-5 * total)
+}
+
+// slopes are the derivatives of a function of a few cells of a confusion, by differences.
+func slopes(value func(cells []float64) float64, cells []float64) []float64 {
+	h := stepOf(cells)
 	out := make([]float64, len(cells))
 	moved := slices.Clone(cells)
 	for i, c := range cells {
@@ -305,7 +318,7 @@ func slopes(value func(cells []float64) float64, cells []float64) []float64 {
 // a constant of its label.
 func (a *autoFit) influence(predicted []int, cells []float64, on *comparedOn) []float64 {
 	n := a.labels()
-	s := slopes(func(cells []float64) float64 { return a.value(a.opt.Measure, cells) }, cells)
+	s := a.slopes(a.opt.Measure, cells)
 	out := make([]float64, on.rows)
 	for i, p := range predicted {
 		out[on.row[i]] += float64(on.weight[i] * s[on.truth[i]*n+p])
@@ -406,7 +419,7 @@ func (a *autoFit) lowest(m measure.Objective, cells []float64) float64 {
 // outcome that the label can have, and so are the numbers of rows of the labels.
 func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) float64 {
 	n := a.labels()
-	s := slopes(func(cells []float64) float64 { return a.value(m, cells) }, d.cells)
+	s := a.slopes(m, d.cells)
 	rows, weight := make([]float64, n), make([]float64, n)
 	for i := range d.predicted {
 		k := on.truth[i]

@@ -117,7 +117,7 @@ func TestMulticlassOfTwoIsSPADE(t *testing.T) {
 		}
 		// The confusion before each step: the ties z = 0 of the first steps go to class 0, as to
 		// SPADE's negative.
-		if got, want := b.Progressive().OneVsRest(1), a.Progressive(); got != want {
+		if got, want := b.Progressive().OneVsRest(nil)[1], a.Progressive(); got != want {
 			t.Errorf("%s: progressive %v, want %v", tc.multi.Name(), got, want)
 		}
 	}

@@ -57,7 +57,7 @@ func (m Multi) Concave() (c MulticlassConcave, ok bool) { return m.concave, m.co
 func (m Multi) Averaged() (a Averaged, ok bool) { return m.averaged, m.averaged.Of != nil }
 
 // OfClasses is the measure of a single-label problem. Recalls of classes without examples are
-// undefined and make a measure of the recalls NaN. O(C²), O(C³) for macro averages.
+// undefined and make a measure of the recalls NaN. O(C²).
 func (m Multi) OfClasses(c MulticlassConfusion) float64 {
 	return m.ofClasses(c, func(recalls []float64) []float64 { return recalls })
 }
@@ -81,6 +81,88 @@ func (m Multi) ofClasses(c MulticlassConfusion, keep func(recalls []float64) []f
 	default:
 		return c.Accuracy()
 	}
+}
+
+// Slopes are the derivatives of OfPresentClasses with respect to each count, by class and
+// prediction as [MulticlassConfusion.Count] has them, by differences of the step h to both sides; 0
+// where they are undefined. They are those of the two-class counts of which a count is one: every
+// measure is a function of these. O(C²).
+func (m Multi) Slopes(c MulticlassConfusion, h float64) []float64 {
+	n := c.classes
+	s := make([]multiSlopes, n)
+	tn := 0.0 // the sum of those of TN
+	switch {
+	case m.concave != nil:
+		m.slopesOfRecalls(c, s, h)
+	case m.averaged.Of != nil:
+		for k, b := range c.OneVsRest(nil) {
+			value := func() float64 { return UndefinedIsZero.Apply(m.averaged.Of.Value(b)) / float64(n) }
+			s[k] = multiSlopes{slope(&b.TP, h, value), slope(&b.FN, h, value), slope(&b.FP, h, value), 0}
+			s[k].tn = slope(&b.TN, h, value)
+			tn += s[k].tn
+		}
+	default:
+		right, wrong := 0.0, 0.0
+		for k := range n {
+			r, w := c.outcomes(k)
+			right, wrong = right+r, wrong+w
+		}
+		value := func() float64 { return right / (right + wrong) }
+		both := multiSlopes{tp: slope(&right, h, value), fn: slope(&wrong, h, value)}
+		for k := range s {
+			s[k] = both
+		}
+	}
+	out := make([]float64, n*n)
+	for k := range n {
+		for j := range n {
+			if k == j {
+				out[k*n+j] = s[k].tp + (tn - s[k].tn)
+			} else {
+				out[k*n+j] = s[k].fn + s[j].fp + (tn - s[k].tn - s[j].tn)
+			}
+		}
+	}
+	return out
+}
+
+// multiSlopes are the derivatives with respect to the two-class counts of a class.
+type multiSlopes struct{ tp, fn, fp, tn float64 }
+
+// slopesOfRecalls are those of a measure of the recalls of the classes that have examples.
+func (m Multi) slopesOfRecalls(c MulticlassConfusion, s []multiSlopes, h float64) {
+	recalls := slices.DeleteFunc(c.Recalls(nil), math.IsNaN)
+	present := 0
+	for k := range s {
+		right, wrong := c.outcomes(k)
+		if right+wrong == 0 {
+			continue
+		}
+		recall := recalls[present]
+		value := func() float64 {
+			recalls[present] = right / (right + wrong)
+			return m.concave.Of(recalls)
+		}
+		s[k] = multiSlopes{tp: slope(&right, h, value), fn: slope(&wrong, h, value)}
+		recalls[present] = recall
+		present++
+	}
+}
+
+// slope is the derivative of a value with respect to a count, by a difference of h to both sides or
+// down to 0; 0 where it is undefined.
+func slope(count *float64, h float64, value func() float64) float64 {
+	was := *count
+	high, low := was+h, max(was-h, 0)
+	*count = high
+	up := value()
+	*count = low
+	down := value()
+	*count = was
+	if s := (up - down) / (high - low); s-s == 0 {
+		return s
+	}
+	return 0
 }
 
 // OfLabels is the measure of a multi-label problem; NaN for measures of single-label problems.

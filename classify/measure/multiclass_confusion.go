@@ -53,10 +53,22 @@ func (c MulticlassConfusion) Clone() MulticlassConfusion {
 // an empty class is NaN.
 func (c MulticlassConfusion) Recalls(dst []float64) []float64 {
 	for k := range c.classes {
-		b := c.OneVsRest(k)
-		dst = append(dst, b.TP/b.Positives())
+		right, wrong := c.outcomes(k)
+		dst = append(dst, right/(right+wrong))
 	}
 	return dst
+}
+
+// outcomes are the weights of the examples of a class that were predicted right and wrong.
+func (c MulticlassConfusion) outcomes(class int) (right, wrong float64) {
+	for j, w := range c.counts[class*c.classes : (class+1)*c.classes] {
+		if j == class {
+			right = w
+		} else {
+			wrong += w
+		}
+	}
+	return right, wrong
 }
 
 // Accuracy is the share of the weight that was predicted right, which equals micro-averaged F₁; NaN
@@ -72,23 +84,44 @@ func (c MulticlassConfusion) Accuracy() float64 {
 	return right / all
 }
 
-// OneVsRest is the two-class confusion with the given class as the positive one. O(C²).
-func (c MulticlassConfusion) OneVsRest(class int) Confusion {
-	var out Confusion
+// OneVsRest appends the C two-class confusions with each class as the positive one to dst. Their
+// counts are sums, so that what is 0 is 0. O(C²).
+func (c MulticlassConfusion) OneVsRest(dst []Confusion) []Confusion {
+	from := len(dst)
 	for k := range c.classes {
-		for j := range c.classes {
-			out.Add(k == class, j == class, c.Count(k, j))
+		right, wrong := c.outcomes(k)
+		dst = append(dst, Confusion{TP: right, FN: wrong})
+	}
+	out := dst[from:]
+	predicted := make([]float64, c.classes) // of the classes so far, by prediction
+	add := func(k int) {
+		for j, w := range predicted {
+			if j == k {
+				out[k].FP += w
+			} else {
+				out[k].TN += w
+			}
+		}
+		for j := range predicted {
+			predicted[j] += c.Count(k, j)
 		}
 	}
-	return out
+	for k := range out {
+		add(k)
+	}
+	clear(predicted)
+	for k := len(out) - 1; k >= 0; k-- {
+		add(k)
+	}
+	return dst
 }
 
 // Macro is the mean of m over the C one-versus-rest confusions: macro-averaged F_B for [FBeta].
 // zero is the rule for undefined values.
 func (c MulticlassConfusion) Macro(m Measure, zero ZeroDivision) float64 {
 	var sum float64
-	for k := range c.classes {
-		sum += zero.Apply(m.Value(c.OneVsRest(k)))
+	for _, b := range c.OneVsRest(make([]Confusion, 0, c.classes)) {
+		sum += zero.Apply(m.Value(b))
 	}
 	return sum / float64(c.classes)
 }

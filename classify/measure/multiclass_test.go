@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -309,7 +310,7 @@ func TestMulticlassConfusion(t *testing.T) {
 	r := c.Recalls(nil)
 	near(t, "recalls", distance(r, []float64{.5, 2. / 3, 0}), 0, 1e-15)
 	near(t, "accuracy", c.Accuracy(), .5, 0)
-	if got, want := c.OneVsRest(1), (Confusion{TP: 4, FN: 2, FP: 2, TN: 4}); got != want {
+	if got, want := c.OneVsRest(nil)[1], (Confusion{TP: 4, FN: 2, FP: 2, TN: 4}); got != want {
 		t.Errorf("one versus rest: %v, want %v", got, want)
 	}
 	// F₁ of the classes: 2/(2+1+1), 4/(4+1+1), 0.
@@ -324,6 +325,93 @@ func TestMulticlassConfusion(t *testing.T) {
 	}
 	if _, err := NewMulticlassConfusion(1); noregret.CodeOf(err) != noregret.Usage {
 		t.Errorf("one class: %v", err)
+	}
+}
+
+// The two-class confusions are the sums of the counts, and the slopes of every measure are the
+// differences of its values when one count changes.
+func TestOneVsRestAndSlopes(t *testing.T) {
+	names := append(MultiNames(false), "macro_mcc", "macro_kappa", "macro_f2", "macro_jaccard")
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "macro_M" })
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 6).Draw(t, "classes")
+		c, _ := NewMulticlassConfusion(n)
+		total := 0.0
+		for k := range n {
+			for j := range n {
+				w := rapid.Float64Range(.1, 20).Draw(t, "weight")
+				total += w
+				c.Add(k, j, w)
+			}
+		}
+		for class, got := range c.OneVsRest(nil) {
+			var want Confusion
+			for k := range n {
+				for j := range n {
+					want.Add(k == class, j == class, c.Count(k, j))
+				}
+			}
+			for _, d := range []float64{got.TP - want.TP, got.FN - want.FN, got.FP - want.FP, got.TN - want.TN} {
+				if math.Abs(d) > 1e-12*total {
+					t.Fatalf("class %d: %v, want %v", class, got, want)
+				}
+			}
+		}
+		for _, name := range names {
+			m, err := ParseMulti(name, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := 1e-6 * total
+			value := func(k, j int, by float64) float64 {
+				d := c.Clone()
+				d.Add(k, j, by)
+				return m.OfPresentClasses(d)
+			}
+			for i, s := range m.Slopes(c, h) {
+				k, j := i/n, i%n
+				up, down := (value(k, j, h)-value(k, j, 0))/h, (value(k, j, 0)-value(k, j, -h))/h
+				if !(s >= min(up, down)-1e-4/total && s <= max(up, down)+1e-4/total) {
+					t.Fatalf("%s: the slope by count %d,%d is %v, want %v to %v", name, k, j, s, down, up)
+				}
+			}
+		}
+	})
+}
+
+// A class without examples has counts of 0 and no slope.
+func TestSlopesWithoutExamples(t *testing.T) {
+	c, _ := NewMulticlassConfusion(3)
+	c.Add(0, 0, .1)
+	c.Add(0, 0, .2)
+	c.Add(1, 1, .3)
+	if b := c.OneVsRest(nil)[2]; b.TP != 0 || b.FN != 0 || b.FP != 0 {
+		t.Errorf("the class without examples has %+v", b)
+	}
+	for _, name := range []string{"min", "hmean", "qmean", "gmean", "macro_recall"} {
+		m, err := ParseMulti(name, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := m.Slopes(c, 1e-6)
+		if s[6] != 0 || s[7] != 0 || s[8] != 0 {
+			t.Errorf("%s: %v", name, s)
+		}
+	}
+}
+
+// BenchmarkSlopes is of many classes: no route is cubic in their number.
+func BenchmarkSlopes(b *testing.B) {
+	const n = 100
+	c, _ := NewMulticlassConfusion(n)
+	for k := range n {
+		for j := range n {
+			c.Add(k, j, float64(1+(k*j)%7))
+		}
+	}
+	m, _ := ParseMulti("macro_f1", false)
+	for b.Loop() {
+		_ = m.Slopes(c, 1)
 	}
 }
 

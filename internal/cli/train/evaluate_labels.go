@@ -18,13 +18,12 @@ type oneLabel struct {
 
 func (e *evaluation) labels() []oneLabel {
 	out := make([]oneLabel, len(e.model.Labels))
+	confusions := []measure.Confusion(e.confusion.Labels)
+	if e.model.Task == classify.Multiclass {
+		confusions = e.confusion.Classes.OneVsRest(nil)
+	}
 	for k, l := range e.model.Labels {
-		var c measure.Confusion
-		if e.model.Task == classify.Multilabel {
-			c = e.confusion.Labels[k]
-		} else {
-			c = e.confusion.Classes.OneVsRest(k)
-		}
+		c := confusions[k]
 		out[k] = oneLabel{
 			l, c, show.Number(measure.TPR().Value(c)), show.Number(measure.Precision{}.Value(c)),
 			show.Number(measure.FBeta{B: 1}.Value(c)),
