@@ -274,7 +274,7 @@ func readCosts(text string, m *classify.Model) ([][]float64, error) {
 			v, err := parseCost(number)
 			if err != nil || at[name] == nil {
 				return nil, noregret.Errorf(noregret.Usage, "--costs",
-					"%q, want fn=COST,fp=COST with finite costs at least 0, each once", text)
+					"%q, want fn=COST,fp=COST with costs from 0 to %v, each once", text, maxCost)
 			}
 			*at[name] = v
 			delete(at, name)
@@ -307,23 +307,34 @@ func anyCost(costs [][]float64) bool {
 	return slices.ContainsFunc(costs, func(row []float64) bool { return slices.Max(row) > 0 })
 }
 
+// maxCost bounds the costs, so that their sums are finite.
+const maxCost = 1e300
+
 // parseCost reads a cost.
 func parseCost(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
-	if err == nil && !(v >= 0 && v <= 1e300) {
+	if err == nil && !(v >= 0 && v <= maxCost) {
 		err = errors.New("out of range")
 	}
 	return v, err
 }
 
-// readCostFile reads the lines true, predicted, cost.
+// costColumns are the columns of a file of costs, in the order that they have without a header.
+var costColumns = []string{"true", "predicted", "cost"}
+
+// readCostFile reads the lines true, predicted, cost, or those of a header with these names.
 func readCostFile(f io.Reader, name string, labels []string, costs [][]float64) error {
 	r := csv.NewReader(f)
 	r.FieldsPerRecord = 3
 	type pair struct{ i, j int }
 	lines := map[pair]int{} // where a pair is
+	at := []int{0, 1, 2}    // of costColumns
 	for first := true; ; first = false {
 		fields, err := r.Read()
+		if errors.Is(err, io.EOF) && len(lines) == 0 {
+			return noregret.BadInputf(name, "the file has no costs, want a line %s for each cost that is not 1",
+				strings.Join(costColumns, ","))
+		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -336,25 +347,31 @@ func readCostFile(f io.Reader, name string, labels []string, costs [][]float64) 
 		if err != nil {
 			return noregret.BadInputf(name, "%w", err)
 		}
-		if first && fields[2] == "cost" {
-			continue // a header
-		}
 		line, _ := r.FieldPos(0)
 		place := fmt.Sprintf("%s:%d", name, line)
-		i, j := slices.Index(labels, fields[0]), slices.Index(labels, fields[1])
+		if first && slices.Contains(fields, "cost") && !slices.Contains(labels, "cost") {
+			for k, c := range costColumns {
+				if at[k] = slices.Index(fields, c); at[k] < 0 {
+					return noregret.BadInputf(place, "the header is %s, want the columns %s",
+						strings.Join(fields, ","), strings.Join(costColumns, ", "))
+				}
+			}
+			continue
+		}
+		truth, predicted, cost := fields[at[0]], fields[at[1]], fields[at[2]]
+		i, j := slices.Index(labels, truth), slices.Index(labels, predicted)
 		if i < 0 || j < 0 {
-			return noregret.BadInputf(place, "the labels are %q and %q, want two of %s", fields[0], fields[1],
+			return noregret.BadInputf(place, "the labels are %q and %q, want two of %s", truth, predicted,
 				show.Listed(labels))
 		}
 		if before, ok := lines[pair{i, j}]; ok {
 			return noregret.BadInputf(place, "the cost of true %q and predicted %q is in line %d too: want each "+
-				"pair once",
-				fields[0], fields[1], before)
+				"pair once", truth, predicted, before)
 		}
 		lines[pair{i, j}] = line
-		v, err := parseCost(fields[2])
+		v, err := parseCost(cost)
 		if err != nil {
-			return noregret.BadInputf(place, "the cost is %q, want a finite number at least 0", fields[2])
+			return noregret.BadInputf(place, "the cost is %q, want a number from 0 to %v", cost, maxCost)
 		}
 		costs[i][j] = v
 	}

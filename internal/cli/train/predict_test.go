@@ -47,8 +47,16 @@ func TestPredictNamesWhatIsIgnored(t *testing.T) {
 
 // A file of costs that is not written with commas is told by its line.
 func TestReadCostFile(t *testing.T) {
+	none := "c.csv: the file has no costs, want a line true,predicted,cost for each cost that is not 1"
 	for text, want := range map[string]string{
-		"a,b,3\n": "",
+		"a,b,3\n":                      "",
+		"true,predicted,cost\na,b,3\n": "",
+		"predicted,true,cost\nb,a,3\n": "",
+		"cost,true,predicted\n3,a,b\n": "",
+		"":                             none,
+		"true,predicted,cost\n":        none,
+		"label,predicted,cost\na,b,3\n": "c.csv:1: the header is label,predicted,cost, want the columns true, " +
+			"predicted, cost",
 		"true;predicted;cost\na;b;3\n": `c.csv:1: the line "true;predicted;cost" has 1 cell, want true,predicted,cost ` +
 			"with commas between them",
 		"a,b,3\na,b\n": `c.csv:2: the line "a,b" has 2 cells, want true,predicted,cost with commas between them`,
@@ -57,6 +65,9 @@ func TestReadCostFile(t *testing.T) {
 		err := readCostFile(strings.NewReader(text), "c.csv", []string{"a", "b"}, costs)
 		if (want == "") != (err == nil) || err != nil && err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+		if want == "" && (costs[0][1] != 3 || costs[1][0] != 1) {
+			t.Errorf("%q: the costs are %v", text, costs)
 		}
 	}
 }
