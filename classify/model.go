@@ -284,6 +284,11 @@ func (m *Model) NegativeName() string {
 // returns their indices in Labels, ascending, with Binary 0 for the positive label and none for the
 // others. unknown holds the labels that the model lacks.
 func (m *Model) Targets(label string) (places []int, unknown []string, err error) {
+	if m.Task != Multilabel {
+		if label, err = dataset.LabelName(label); err != nil {
+			return nil, nil, err
+		}
+	}
 	lists, err := labelLists([]dataset.Label{{Name: label}}, m.Task)
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -220,8 +221,19 @@ func labelFault(tok []byte) error {
 	return nil
 }
 
-// canonicalLabel returns the name of a label token: the shortest decimal of a number, or else the
-// token itself.
+// LabelName returns the name of a label as it is written: of a number its shortest decimal, so that
+// +1 and 1.0 are 1, or all its digits where it is a whole number that float64 does not hold; of
+// other texts the text. A label that is empty, not finite or not UTF-8 is a [noregret.BadInput]
+// error.
+func LabelName(text string) (string, error) {
+	name, err := canonicalLabel([]byte(text))
+	if err != nil {
+		return "", noregret.BadInputf("", "%w", err)
+	}
+	return name, nil
+}
+
+// canonicalLabel is LabelName. The error has no code.
 func canonicalLabel(tok []byte) (string, error) {
 	if err := labelFault(tok); err != nil {
 		return "", err
@@ -233,7 +245,25 @@ func canonicalLabel(tok []byte) (string, error) {
 	case v == 0: // and -0
 		return "0", nil
 	}
+	if exact := float64(1 << 53); v >= exact || v <= -exact {
+		if digits, ok := wholeNumber(tok); ok && strconv.FormatFloat(v, 'f', 0, 64) != digits {
+			return digits, nil // another number has the same value
+		}
+	}
 	return strconv.FormatFloat(v, 'g', -1, 64), nil
+}
+
+// wholeNumber returns a number that is written as nothing but digits and perhaps a sign, without
+// what does not count.
+func wholeNumber(tok []byte) (digits string, ok bool) {
+	digits = string(bytes.TrimLeft(bytes.TrimLeft(tok, "+-"), "0"))
+	if strings.Trim(digits, "0123456789") != "" || digits == "" {
+		return "", false
+	}
+	if tok[0] == '-' {
+		digits = "-" + digits
+	}
+	return digits, true
 }
 
 // quote returns a token in quotes for a message, cut if it is long.

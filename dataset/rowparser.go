@@ -31,6 +31,9 @@ type RowParser struct {
 	spelled  map[string]string
 	text     []byte
 	cells    []string
+	// CSV: the values of columns that the model lacks, and the first of these.
+	unknown   int64
+	unknownIn []IgnoredColumn
 }
 
 // NewRowParser makes a parser for the rows of a model. Schemas of formats that have no text are
@@ -97,12 +100,12 @@ func (p *RowParser) Lines(text []byte) (b *Block, ignored int64, err error) {
 
 // Objects parses rows that are JSON objects: by the names of columns for a model of CSV, in which a
 // column that is left out or null is an empty cell and a number or text is the cell, of a column of
-// categories the one category that is the same boolean or number; as a line of
-// the file for one of JSON lines; and with the numbers of features as keys for one of svmlight. The
-// error has the place "rows[i]" of the first bad row, from 0. See [RowParser.Lines] for the
-// results.
+// categories the one category that is the same boolean or number; as a line of the file for one of
+// JSON lines; and with the numbers of features as keys for one of svmlight. With UnseenIgnore a row
+// may also have columns that the model lacks, if it has one of the model's. The error has the place
+// "rows[i]" of the first bad row, from 0. See [RowParser.Lines] for the results.
 func (p *RowParser) Objects(rows []json.RawMessage) (b *Block, ignored int64, err error) {
-	p.text = p.text[:0]
+	p.text, p.unknown, p.unknownIn = p.text[:0], 0, p.unknownIn[:0]
 	for i, raw := range rows {
 		if err := p.object(raw); err != nil {
 			return nil, 0, inRow(i, err)
@@ -119,7 +122,10 @@ func (p *RowParser) Objects(rows []json.RawMessage) (b *Block, ignored int64, er
 	if b.Len() != len(rows) {
 		return nil, 0, noregret.BadInputf("rows", "a row has no cell: want a value in each")
 	}
-	return b, ignored, nil
+	for _, c := range p.unknownIn {
+		p.chunk.ignoredIn = ignoredIn(p.chunk.ignoredIn, []byte(c.Name), []byte(c.Value), false)
+	}
+	return b, ignored + p.unknown, nil
 }
 
 // IgnoredColumns returns the first columns of the values that the last call left out.
@@ -212,10 +218,19 @@ func (p *RowParser) numbered(values map[string]json.RawMessage) error {
 func (p *RowParser) row(values map[string]json.RawMessage) error {
 	columns := p.opt.Schema.Columns
 	p.cells = append(p.cells[:0], make([]string, len(columns))...)
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	keys := slices.Sorted(maps.Keys(values))
+	extra := p.opt.Unseen == UnseenIgnore && slices.ContainsFunc(keys, func(key string) bool {
+		_, ok := p.column[key]
+		return ok
+	})
+	for _, key := range keys {
 		i, ok := p.column[key]
-		if !ok {
+		if !ok && !extra {
 			return noregret.BadInputf(strconv.Quote(key), "the model has no such column: want some of %s", p.names)
+		}
+		if !ok {
+			p.ignore(key, values[key])
+			continue
 		}
 		if k := columns[i].Kind; k == LabelKind || k == WeightKind || k == Ignored {
 			continue
@@ -239,6 +254,19 @@ func (p *RowParser) row(values map[string]json.RawMessage) error {
 		p.text = append(p.text, cell...)
 	}
 	return nil
+}
+
+// ignore counts the value of a column that the model lacks, unless it is null or an empty text.
+func (p *RowParser) ignore(key string, raw json.RawMessage) {
+	value := string(raw)
+	if raw[0] == '"' {
+		_ = json.Unmarshal(raw, &value) // it was decoded before
+	}
+	if value == "null" || value == "" {
+		return
+	}
+	p.unknown++
+	p.unknownIn = ignoredIn(p.unknownIn, []byte(key), []byte(value), false)
 }
 
 // spellings lists the categories of columns that are booleans or numbers, but not in the usual

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/noregret/noregret"
 )
 
@@ -110,6 +112,29 @@ func TestRowParserReadsAsFiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// With UnseenIgnore columns that the model lacks are counted, if the row has one of the model's, as
+// they are in files.
+func TestRowParserOtherColumns(t *testing.T) {
+	schema, _ := schemaOf(t, Options{}, "a,b,y\n1,2,1\n3,4,0\n")
+	p, err := NewRowParser(schema, UnseenIgnore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		b, ignored, err := p.Objects(raws(`{"a":1,"b":2,"new":"x","no":null,"more":{"k":[1]}}` + "\n" + `{"new":2,"b":1,"a":3}`))
+		if err != nil || b.Len() != 2 || ignored != 3 {
+			t.Fatalf("%v, %d ignored", err, ignored)
+		}
+		want := []IgnoredColumn{{"more", `{"k":[1]}`, false}, {"new", "x", false}}
+		if d := cmp.Diff(want, p.IgnoredColumns()); d != "" {
+			t.Error(d)
+		}
+	}
+	if _, _, err := p.Objects(raws(`{"A":1}`)); err == nil || !strings.Contains(err.Error(), "no such column") {
+		t.Errorf("a row without a column of the model: %v", err)
 	}
 }
 

@@ -2,6 +2,8 @@ package scoring
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dataset"
@@ -45,8 +47,55 @@ type LabelRequest struct {
 type LabelItem struct {
 	// ID is that of the prediction.
 	ID string `json:"id"`
-	// Label is the true label; of a model of several labels their list, separated by commas.
-	Label string `json:"label"`
+	// Label is the true label; of a model of several labels their list, separated by commas or as
+	// an array.
+	Label TrueLabel `json:"label"`
+}
+
+// TrueLabel is a label as text. In JSON it may be a number, true (1), false (0) or an array of
+// these and of texts.
+type TrueLabel string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *TrueLabel) UnmarshalJSON(b []byte) error {
+	if b[0] != '[' {
+		return l.one(b)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	for i, raw := range list {
+		var one TrueLabel
+		if err := one.one(raw); err != nil {
+			return err
+		}
+		if one == "" || strings.Contains(string(one), ",") {
+			return fmt.Errorf("%.60q in an array of labels: want labels that are not empty and have no comma", one)
+		}
+		if i > 0 {
+			*l += ","
+		}
+		*l += one
+	}
+	return nil
+}
+
+// one reads a label that is no array.
+func (l *TrueLabel) one(b []byte) error {
+	switch {
+	case string(b) == "true":
+		*l = "1"
+	case string(b) == "false":
+		*l = "0"
+	case b[0] == '-' || b[0]-'0' <= 9:
+		*l = TrueLabel(b)
+	case b[0] == '"':
+		return json.Unmarshal(b, (*string)(l))
+	default:
+		return fmt.Errorf("%.60s: want a label as text or number, or an array of labels", b)
+	}
+	return nil
 }
 
 // LabelAnswer is the answer to POST /v1/labels.

@@ -258,7 +258,7 @@ func (s *Service) label(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer := LabelAnswer{Results: make([]api.ItemResult, len(request.Labels))}
 	for i, item := range request.Labels {
-		result := s.serving.Label(item.ID, item.Label)
+		result := s.serving.Label(item.ID, string(item.Label))
 		answer.Results[i].Status = fates[result.Fate]
 		if result.Err != nil {
 			answer.Results[i].Error = result.Err.Error()

@@ -82,6 +82,13 @@ func numbers(t testing.TB) *classify.Model {
 		classify.Options{Algorithm: "logistic", Calibration: classify.CalibrationNone}, dataset.Options{})
 }
 
+// tags is a model of the labels a and b, of which a row may have several.
+func tags(t testing.TB) *classify.Model {
+	return trained(t, classify.Multilabel, "micro_f1", strings.Repeat("a,b 1:2 2:2\nb 2:2\na 1:2\n 3:1\n", 5),
+		classify.Options{Algorithm: "logistic", Calibration: classify.CalibrationNone},
+		dataset.Options{AllowNoLabel: true})
+}
+
 // world is a service on the loopback interface.
 type world struct {
 	t    testing.TB
@@ -157,7 +164,7 @@ func (w *world) label(items ...string) (out []api.ItemResult) {
 	w.t.Helper()
 	var r scoring.LabelRequest
 	for i := 0; i < len(items); i += 2 {
-		r.Labels = append(r.Labels, scoring.LabelItem{ID: items[i], Label: items[i+1]})
+		r.Labels = append(r.Labels, scoring.LabelItem{ID: items[i], Label: scoring.TrueLabel(items[i+1])})
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -263,10 +270,7 @@ func TestSeveralLabels(t *testing.T) {
 	if f := w.model().Figures; f.Rows != 1 || *f.Window.Accuracy != 0 || f.Window.AUC != nil {
 		t.Errorf("%+v", f)
 	}
-	many := trained(t, classify.Multilabel, "micro_f1", strings.Repeat("a,b 1:2 2:2\nb 2:2\na 1:2\n 3:1\n", 5),
-		classify.Options{Algorithm: "logistic", Calibration: classify.CalibrationNone},
-		dataset.Options{AllowNoLabel: true})
-	w = newWorld(t, many)
+	w = newWorld(t, tags(t))
 	got := w.predict(`{"rows":[{"1":3,"2":3},{"3":3}]}`).Predictions
 	if p := got[0]; p.Labels == nil || !reflect.DeepEqual(*p.Labels, []string{"a", "b"}) || p.Label != nil ||
 		len(p.Scores) != 2 {
@@ -336,6 +340,33 @@ func TestRefused(t *testing.T) {
 	for w, n := range map[*world]uint64{csv: 1, svm: 0} {
 		if got := w.model(); got.Counts != (scoring.Counts{Predictions: n, Waiting: int(n)}) || got.Figures.Rows != 0 {
 			t.Errorf("%+v after what was refused", got)
+		}
+	}
+}
+
+// TestLabelsAsWritten: a label is the same however it is written, and a list of labels may be an
+// array.
+func TestLabelsAsWritten(t *testing.T) {
+	w := newWorld(t, numbers(t))
+	p := w.predict(`{"rows":[{"1":2},{"1":2},{"1":2},{"1":2},{"1":-1},{"1":0}]}`).Predictions
+	for i, label := range []string{`"+1"`, `"1.0"`, `1`, `true`, `-1`, `0`} {
+		body := `{"labels":[{"id":"` + p[i].ID + `","label":` + label + `}]}`
+		got := get[scoring.LabelAnswer](w, "POST", "/v1/labels", body).Results[0]
+		if want := label != "0"; (got.Status == api.Accepted) != want {
+			t.Errorf("%s: %+v", label, got)
+		}
+	}
+	for _, label := range []string{"null", "{}", "[[1]]", `["1,2"]`, `[""]`, `[null]`} {
+		if status, answer := w.do("POST", "/v1/labels", `{"labels":[{"id":"1-0","label":`+label+`}]}`); status != 400 {
+			t.Errorf("%s: %d %s", label, status, answer)
+		}
+	}
+	several := newWorld(t, tags(t))
+	q := several.predict(`{"rows":[{"1":2},{"1":2},{"1":2}]}`).Predictions
+	for i, label := range []string{`["b","a"]`, `"a,b"`, `[]`} {
+		body := `{"labels":[{"id":"` + q[i].ID + `","label":` + label + `}]}`
+		if got := get[scoring.LabelAnswer](several, "POST", "/v1/labels", body).Results[0]; got.Status != api.Accepted {
+			t.Errorf("%s: %+v", label, got)
 		}
 	}
 }
