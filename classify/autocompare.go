@@ -23,6 +23,7 @@ type crossFitted struct {
 	plain   decided
 	tuned   *decided // nil if the threshold is not tuned
 	offsets []float64
+	spreads []spread // of two classes, in the last comparison: of the models of the folds
 	steps   int64
 	work    float64 // of a batch algorithm
 	early   bool    // whether a batch algorithm without a preconditioner ended before its optimum
@@ -73,7 +74,7 @@ func (a *autoFit) crossFit(ctx context.Context, out *crossFitted, r recipe, f *f
 	if isBatch(r.algorithm) {
 		_, err = a.crossFitBatch(ctx, out, r, m.scales[r.scale], on)
 	} else {
-		err = a.crossFitSteps(ctx, out, r, m)
+		err = a.crossFitSteps(ctx, out, r, m, on)
 	}
 	if err != nil {
 		return fmt.Errorf("%s of features %s: %w", r.algorithm, r.features, err)
@@ -83,7 +84,8 @@ func (a *autoFit) crossFit(ctx context.Context, out *crossFitted, r recipe, f *f
 
 // crossFitSteps trains an online learner on one fold's other rows and appends the scores of the
 // fold's.
-func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe, m *mappedFold) error {
+func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe, m *mappedFold, on *comparedOn,
+) error {
 	train, err := m.fold.train.transformed(m.transform)
 	if err != nil {
 		return err
@@ -99,6 +101,13 @@ func (a *autoFit) crossFitSteps(ctx context.Context, out *crossFitted, r recipe,
 	}
 	out.steps += result.Steps
 	model := Classifier{Task: a.data.Task, Models: result.Models}
+	if on.last && a.data.Task == Binary {
+		seen, err := train.scores(ctx, []*Linear{&model.Models[0]}, nil)
+		if err != nil {
+			return err
+		}
+		out.spreads = append(out.spreads, spreadOf(seen[0]))
+	}
 	return m.fold.test.read(ctx, m.transform.reading(func(index []uint32, value []float32, _ uint16, _ float64) error {
 		out.scores = append(out.scores, model.Scores(nil, index, value))
 		return nil
@@ -131,6 +140,14 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 		test.scores(z, w, bias, i)
 		z[0] -= threshold
 		out.scores = append(out.scores, z)
+	}
+	if on.last && a.data.Task == Binary {
+		seen, rows, z := make([]Scored, x.rows), x.reader(), [1]float64{}
+		for i := range seen {
+			rows.scores(z[:], w, bias, i)
+			seen[i] = Scored{Score: z[0] - threshold, Weight: x.weight[i], Positive: x.truth[i] == 0}
+		}
+		out.spreads = append(out.spreads, spreadOf(seen))
 	}
 	return solved, nil
 }

@@ -41,16 +41,17 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	cost.Trainings, cost.Budget = a.work/a.price.training, a.budget/a.price.training
 	r.Search, r.Figures = &a.out, figures
 	if r.Calibration == nil && !c.recipe.own {
-		r.Calibration = a.calibrated(c.recipe, on)
+		r.Calibration, err = a.calibrated(c.recipe, on, r)
 	}
-	return r, nil
+	return r, err
 }
 
-// calibrated returns the calibrations by the cross-fitted scores of a recipe, nil if they cannot be
-// had. Each row counts once: the scores are those of the first division.
-func (a *autoFit) calibrated(r recipe, on *comparedOn) []Calibration {
+// calibrated returns the calibrations of a result by the cross-fitted scores of its recipe, nil if
+// they cannot be had. Each row counts once: the scores are those of the first division. Those of
+// two classes are moved to the spread of the result's own.
+func (a *autoFit) calibrated(r recipe, on *comparedOn, of *Result) ([]Calibration, error) {
 	if a.opt.Calibration == CalibrationNone {
-		return nil
+		return nil, nil
 	}
 	scores, repeats := on.results[r].scores[:on.rows], float64(on.division.repeats)
 	if a.data.Task == Multiclass {
@@ -58,14 +59,24 @@ func (a *autoFit) calibrated(r recipe, on *comparedOn) []Calibration {
 		for i, z := range scores {
 			rows.add(z, on.truth[i], float64(repeats*on.weight[i]))
 		}
-		out, _ := rows.calibrated(a.opt.Calibration, len(a.data.Labels)) // nothing is read
-		return out
+		return rows.calibrated(a.opt.Calibration, len(a.data.Labels))
 	}
 	examples := make([]Scored, len(scores))
 	for i, z := range scores {
 		examples[i] = Scored{Score: z[0], Weight: float64(repeats * on.weight[i]), Positive: on.truth[i] == 0}
 	}
-	return calibrationOf(examples, a.opt.Calibration, sourceCrossFitted)
+	if spreads := on.results[r].spreads; len(spreads) > 0 {
+		data, err := a.data.transformed(of.Transform)
+		if err != nil {
+			return nil, err
+		}
+		seen, err := data.scores(a.ctx, []*Linear{&of.Models[0]}, nil)
+		if err != nil {
+			return nil, err
+		}
+		meanSpread(spreads[:on.division.folds]).onto(spreadOf(seen[0]), examples)
+	}
+	return calibrationOf(examples, a.opt.Calibration, sourceCrossFitted), nil
 }
 
 // report lists all candidates with their results, the choices first, and returns the index of the

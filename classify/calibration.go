@@ -11,6 +11,7 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/scored"
+	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/portable"
 )
 
@@ -139,9 +140,9 @@ func calibrationOf(examples []Scored, rule CalibrationRule, source string) []Cal
 	return []Calibration{c}
 }
 
-// crossCalibrated fits a calibration to scores of trainings that leave one fold out each. The
-// folds are trained in parallel.
-func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration, error) {
+// crossCalibrated fits a calibration of models to scores of trainings that leave one fold out each,
+// moved to the spread of the models' own. The folds are trained in parallel.
+func crossCalibrated(ctx context.Context, data Data, opt Options, models []Linear) ([]Calibration, error) {
 	rule := opt.Calibration
 	opt.Calibration, opt.Progress = CalibrationNone, nil
 	part, err := data.sizes()
@@ -153,23 +154,36 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 		return nil, err
 	}
 	outputs := data.Task.outputs(len(data.Labels))
+	separate := data.Task != Multiclass // else the scores of a row are compared with one another
+	rowsOf := func(set *dataset.Set, k int) Data {
+		d := data.withSet(set)
+		if data.Task != Binary {
+			d = d.against(k)
+		}
+		return d
+	}
 	scores := make([][][]Scored, len(folds)) // by fold and model
-	group, ctx := errgroup.WithContext(ctx)
+	spreads := make([][]spread, len(folds))
+	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for j, f := range folds {
 		group.Go(func() error {
-			r, err := Fit(ctx, data.withSet(f.Rest), opt)
+			r, err := Fit(running, data.withSet(f.Rest), opt)
 			if err != nil {
 				return fmt.Errorf("calibration, fold %d of %d: %w", j+1, len(folds), err)
 			}
 			for k := range outputs {
-				rows := data.withSet(f.Part)
-				if data.Task != Binary {
-					rows = rows.against(k)
-				}
-				s, err := rows.scores(ctx, []*Linear{&r.Models[k]}, nil)
+				of := []*Linear{&r.Models[k]}
+				s, err := rowsOf(f.Part, k).scores(running, of, nil)
 				if err != nil {
 					return err
+				}
+				if separate {
+					seen, err := rowsOf(f.Rest, k).scores(running, of, nil)
+					if err != nil {
+						return err
+					}
+					spreads[j] = append(spreads[j], spreadOf(seen[0]))
 				}
 				scores[j] = append(scores[j], s[0])
 			}
@@ -181,8 +195,19 @@ func crossCalibrated(ctx context.Context, data Data, opt Options) ([]Calibration
 	}
 	all := make([][]Scored, outputs)
 	for k := range all {
+		var of []spread
 		for j := range scores {
 			all[k] = append(all[k], scores[j][k]...)
+			if separate {
+				of = append(of, spreads[j][k])
+			}
+		}
+		if separate {
+			seen, err := rowsOf(data.Set, k).scores(ctx, []*Linear{&models[k]}, nil)
+			if err != nil {
+				return nil, err
+			}
+			meanSpread(of).onto(spreadOf(seen[0]), all[k])
 		}
 	}
 	if data.Task == Multiclass {

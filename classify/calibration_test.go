@@ -201,13 +201,13 @@ func TestProbabilitiesWithoutThresholds(t *testing.T) {
 		Algorithm: "softmax", Measure: macro, Seed: 1, Holdout: new(0.2), Calibration: CalibrationPlatt,
 		Threshold: ThresholdZero,
 	}
-	plain, err := crossCalibrated(t.Context(), d, opt)
+	plain, err := crossCalibrated(t.Context(), d, opt, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	heldOut := modelOf(t, d, opt)
 	opt.Threshold = ThresholdTuned
-	tuned, err := crossCalibrated(t.Context(), d, opt)
+	tuned, err := crossCalibrated(t.Context(), d, opt, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

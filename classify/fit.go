@@ -185,7 +185,7 @@ func fitNamed(ctx context.Context, data Data, opt Options, r resolved) (*Result,
 	out := t.finished(1)
 	out.Calibration, err = t.calibrated(sourceHeldOut)
 	if out.Calibration == nil && err == nil && r.Calibration.asked() {
-		out.Calibration, err = crossCalibrated(ctx, data, opt)
+		out.Calibration, err = crossCalibrated(ctx, data, opt, out.Models)
 	}
 	return out, err
 }
