@@ -254,6 +254,11 @@ func (c *columnCensus) checkRange(col *Column, rows int64) error {
 	if !lost {
 		return nil
 	}
+	if step == math.SmallestNonzeroFloat32 {
+		return inColumn(col.Name, &RefusedColumn{Kind: Narrow, Reason: fmt.Sprintf("its values lie between %v and %v, "+
+			"where float32 has steps of %.2g: write them in a smaller unit, or leave it out (--ignore-columns)", s.low,
+			s.high, step)})
+	}
 	return inColumn(col.Name, &RefusedColumn{Kind: Narrow, Reason: fmt.Sprintf("its %s lie between %v and %v, "+
 		"where float32 has steps of %.2g: subtract a typical value when it is read (--center), name the values that "+
 		"mean missing (--missing-values), or leave it out (--ignore-columns)", what, s.low+col.Center,
@@ -263,7 +268,7 @@ func (c *columnCensus) checkRange(col *Column, rows int64) error {
 // lostRange reports whether float32 has few steps between two different numbers that it does not
 // hold exactly, and their length.
 func lostRange(low, high float64) (step float64, lost bool) {
-	step = max(math.Abs(low), math.Abs(high)) * 0x1p-23
+	step = max(max(math.Abs(low), math.Abs(high))*0x1p-23, math.SmallestNonzeroFloat32)
 	exact := float64(float32(low)) == low && float64(float32(high)) == high
 	return step, low < high && high-low < fewSteps*step && !exact
 }

@@ -679,6 +679,12 @@ func TestReadingErrors(t *testing.T) {
 				`it out (--ignore-columns)`,
 		},
 		{
+			"too small for float32", "a,y\n" + many(9, "%de-60,p\n"),
+			Options{},
+			`: column "a": its values lie between 0 and 8e-60, where float32 has steps of 1.4e-45: write them in a smaller ` +
+				`unit, or leave it out (--ignore-columns)`,
+		},
+		{
 			"lost in rounding beside a mark", "a,y\n-999,p\n" + many(20, "17000000%02d,p\n"),
 			Options{},
 			`: column "a": its large values lie between 1.7e+09 and 1.700000019e+09, where float32 has steps of 2e+02: ` +
