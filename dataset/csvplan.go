@@ -662,6 +662,13 @@ func (p *csvPlanner) matchNames(row []string) (*csvPlan, error) {
 		found[name] = true
 		if !ok {
 			if p.opt.Unseen == UnseenError && !wanted {
+				switch {
+				case p.opt.reading() == nil:
+					return nil, fmt.Errorf("the first input has no column %q: give all inputs the same columns", name)
+				case p.opt.Schema == nil:
+					return nil, fmt.Errorf("column %q is not a column of the training data; leave it out "+
+						"(--ignore-columns)", name)
+				}
 				return nil, fmt.Errorf("column %q is not a column of the training data; --unseen ignore drops it", name)
 			}
 			c = Column{Name: name, Kind: Ignored}

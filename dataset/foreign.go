@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"unicode/utf8"
 
@@ -11,7 +12,8 @@ import (
 // magics are the first bytes of files that are not read, what they are, and what to do.
 var magics = []struct{ magic, what, instead string }{
 	{"\xfd7zXZ\x00", "compressed by xz", "xz -dc FILE | noregret ... -"},
-	{"PK\x03\x04", "a zip archive", "unzip -p FILE | noregret ... -"},
+	{"PK\x03\x04", "a zip archive", "unzip -p FILE | noregret ... -, or, if it is a spreadsheet " +
+		"such as .xlsx, save the sheet as CSV"},
 	{"PK\x05\x06", "an empty zip archive", "name a file with data"},
 	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE | noregret ... -"},
 	{"\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc FILE | noregret ... -"},
@@ -39,7 +41,7 @@ func foreign(name string, head []byte) error {
 // otherEncoding returns an error if a text is UTF-16 or UTF-32, by its byte order mark or by its
 // zero bytes.
 func otherEncoding(name string, head []byte) error {
-	what := ""
+	what, code := "", ""
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")):
 		what = "UTF-32"
@@ -51,13 +53,13 @@ func otherEncoding(name string, head []byte) error {
 		if zeros < len(line)/3 || zeros < 2 {
 			return nil
 		}
-		what = "UTF-16 without a byte order mark, or no text"
+		what, code = "little-endian UTF-16 without a byte order mark, or no text", "UTF-16LE"
 		if line[0] == 0 {
-			what = "big-endian UTF-16 without a byte order mark, or no text"
+			what, code = "big-endian UTF-16 without a byte order mark, or no text", "UTF-16BE"
 		}
 	}
 	return noregret.BadInputf(name, "the text is %s, which is not read: iconv -f %s -t UTF-8 FILE | noregret ... -",
-		what, what[max(0, bytes.Index([]byte(what), []byte("UTF"))):][:6])
+		what, cmp.Or(code, what))
 }
 
 // notUTF8 returns the error of bytes that are not UTF-8, which has no place.

@@ -170,7 +170,7 @@ func (in *input) readError(err error) error {
 	}
 	switch {
 	case in.packed && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
-		return noregret.BadInputf(in.name, "the compressed file is cut off: %w", err)
+		return noregret.BadInputf(in.name, "the compressed file is cut off, or other bytes follow its end: %w", err)
 	case in.packed:
 		return noregret.BadInputf(in.name, "the compressed file is corrupt: %w", err)
 	}
