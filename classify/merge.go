@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -35,7 +37,7 @@ func Merge(shards []*Model, opt MergeOptions) (*Model, error) {
 		return nil, err
 	}
 	if m.missing = m.missingShares(); len(m.missing) > 0 && !opt.AllowMissing {
-		return nil, noregret.BadInputf("", "%s; train these, or allow it to merge the others without their rows",
+		return nil, noregret.BadInputf("", "%s; train these, or merge the others without their rows (--allow-missing)",
 			m.missing[0])
 	}
 	if m.shards[0].Shard.Scores != nil {
@@ -154,6 +156,7 @@ func sameTraining(x, y *Model, a, b string) error {
 		return differ("the positive labels", x.Labels[0], y.Labels[0])
 	}
 	if p, q, err := texts(x.Options, y.Options); err != nil || p != q {
+		p, q = firstDifference(p, q)
 		return cmp.Or(err, differ("the options", p, q))
 	}
 	s, t := *x.Schema, *y.Schema
@@ -167,6 +170,33 @@ func sameTraining(x, y *Model, a, b string) error {
 			"--schema-from and one model, which says how all are read", differences(&s, &t), a, b)
 	}
 	return err
+}
+
+// firstDifference returns the first member in which two JSON objects differ, as each has it.
+func firstDifference(p, q string) (string, string) {
+	var x, y map[string]json.RawMessage
+	if json.Unmarshal([]byte(p), &x) != nil || json.Unmarshal([]byte(q), &y) != nil {
+		return p, q
+	}
+	names := slices.Collect(maps.Keys(x))
+	for name := range y {
+		if _, ok := x[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		a, b := string(x[name]), string(y[name])
+		if a == b {
+			continue
+		}
+		if strings.HasPrefix(a, "{") && strings.HasPrefix(b, "{") {
+			a, b = firstDifference(a, b)
+			return name + "." + a, name + "." + b
+		}
+		return name + " " + cmp.Or(a, "none"), name + " " + cmp.Or(b, "none")
+	}
+	return p, q
 }
 
 // differences names what two ways to read have not in common: columns, if they differ.

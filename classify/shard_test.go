@@ -252,13 +252,15 @@ func TestMergeRefuses(t *testing.T) {
 		models []*Model
 		want   string
 	}{
-		"nothing":      {nil, "there are no shards"},
-		"no shard":     {[]*Model{trained(t, opt)}, "not the model of a shard"},
-		"merged":       {[]*Model{first}, "a merged model"},
-		"twice":        {[]*Model{models[0], models[1], models[1]}, "overlap"},
-		"half of it":   {[]*Model{models[0], shardModels(t, d, 6, opt, nil)[3]}, "overlap"},
-		"one missing":  {models[:2], "no shard has the rows 2/3 of the input sha256:"},
-		"seeds":        {[]*Model{models[0], seeds[1]}, "the options of shard 0/3 and shard 1/3 differ"},
+		"nothing":     {nil, "there are no shards"},
+		"no shard":    {[]*Model{trained(t, opt)}, "not the model of a shard"},
+		"merged":      {[]*Model{first}, "a merged model"},
+		"twice":       {[]*Model{models[0], models[1], models[1]}, "overlap"},
+		"half of it":  {[]*Model{models[0], shardModels(t, d, 6, opt, nil)[3]}, "overlap"},
+		"one missing": {models[:2], "no shard has the rows 2/3 of the input sha256:"},
+		"seeds": {
+			[]*Model{models[0], seeds[1]}, "the options of shard 0/3 and shard 1/3 differ: seed 1 and seed 2",
+		},
 		"passes":       {[]*Model{models[0], next[1]}, "different models"},
 		"other starts": {[]*Model{next[0], shardModels(t, d, 3, opt, merged(t, models[:2]))[1]}, "different models"},
 	} {

@@ -930,15 +930,16 @@ func TestForeignFiles(t *testing.T) {
 	tar := "a.csv" + strings.Repeat("\x00", 252) + "ustar\x0000" + strings.Repeat("\x00", 248)
 	for _, c := range []struct{ data, want string }{
 		{"\xfd7zXZ\x00...", "the file is compressed by xz, which is not read: xz -dc FILE | noregret ... -"},
-		{"PK\x03\x04...", "the file is a zip archive, which is not read: unzip -p FILE | noregret ... -, or, if it is a spreadsheet such as .xlsx, save the sheet as CSV"},
+		{"PK\x03\x04...", "the file is a zip archive, which is not read: unzip -p FILE | noregret ... -, " +
+			"or, if it is a spreadsheet such as .xlsx, save the sheet as CSV"},
 		{tar, "the file is a tar archive, which is not read: tar -xOf FILE | noregret ... -"},
 		{"PAR1...", "the file is Parquet, which is not read: noregret-input parquet FILE > data.csv (see " +
 			"docs/how-to/sources.md)"},
 		{utf16("a,y\n1,p\n"), "the text is UTF-16, which is not read: iconv -f UTF-16 -t UTF-8 FILE | noregret ... -"},
-		{utf16("a,y\n1,p\n")[2:], "the text is little-endian UTF-16 without a byte order mark, or no text, which is not " +
-			"read: iconv -f UTF-16LE -t UTF-8 FILE | noregret ... -"},
-		{"\x00" + utf16("a,y\n1,p\n")[2:], "the text is big-endian UTF-16 without a byte order mark, or no text, which is " +
-			"not read: iconv -f UTF-16BE -t UTF-8 FILE | noregret ... -"},
+		{utf16("a,y\n1,p\n")[2:], "the text is little-endian UTF-16 without a byte order mark, or no text, which is " +
+			"not read: iconv -f UTF-16LE -t UTF-8 FILE | noregret ... -"},
+		{"\x00" + utf16("a,y\n1,p\n")[2:], "the text is big-endian UTF-16 without a byte order mark, or no text, " +
+			"which is not read: iconv -f UTF-16BE -t UTF-8 FILE | noregret ... -"},
 	} {
 		for how, data := range packed(t, c.data) {
 			for _, opt := range []Options{{}, {Format: CSV}, {Stdin: strings.NewReader(data)}} {

@@ -101,7 +101,7 @@ min, hmean, qmean and gmean without --positive) trains one linear model per clas
 score decides. With --multilabel the label of a row is a list such as 1,3 (in svmlight "1,3
 2:0.5"), and macro_f1, micro_f1 and the like train one model per label. "noregret algorithms" and
 "noregret measures" list the algorithms and measures for both. --folds, --threshold,
---prior-positives, --all-epochs and --stream are for two classes only.
+--prior-positives, --all-epochs, --shard and --stream are for two classes only.
 
 --private --check rehearses a private training before the first record is paid for: give the same
 flags and data with --check. It says on the terminal, and nowhere else, for the operator's eyes,
