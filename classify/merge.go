@@ -439,9 +439,44 @@ func (m *merging) scale(out *Model) error {
 			return err
 		}
 		out.Scaling = sparseScaling(config.Scaling, m.schema.Dim)
+		if warning := m.unlike(all, out); warning != "" {
+			out.Warnings = append(out.Warnings, warning)
+		}
 		s.MeanSquare, s.MeanWeight = config.MeanSquare, config.MeanWeight
 	}
 	return nil
+}
+
+// The rows of a shard are unlike those of all if the mean of a feature is more than unlikeMean
+// standard deviations from that of all, and more than chance explains.
+const unlikeMean, unlikeErrors = 0.5, 6
+
+// unlike names the shard and the feature whose means lie the furthest apart, if that is far; of
+// equally far ones the first. The moments are those of all shards.
+func (m *merging) unlike(all *moments, out *Model) string {
+	most, shard, feature := 0.0, 0, uint32(0)
+	of := func(weight, mean, total float64) float64 { return float64(mean*weight) / total }
+	for k, s := range m.shards {
+		x, place := s.Shard.Moments, m.at(k)
+		mean := make([]float64, len(all.f))
+		for j, i := range x.Index {
+			mean[place(i)] = of(x.Weight[j], x.Mean[j], x.Total)
+		}
+		for i, f := range all.f {
+			center := of(f.weight, f.mean, all.total)
+			variance := (f.m2+float64(f.weight*f.mean*f.mean))/all.total - float64(center*center)
+			d := math.Abs(mean[i]-center) / math.Sqrt(variance)
+			if d > max(most, unlikeMean, unlikeErrors/math.Sqrt(float64(x.Rows))) {
+				most, shard, feature = d, k, uint32(i)
+			}
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the rows of shard %v of %s are not like those of all: the mean of %s is %.2g standard "+
+		"deviations away. The values are by the models of the shards and say little of this one: use noregret evaluate",
+		m.shards[shard].Shard.Parts[0].share(), m.shards[shard].Shard.Parts[0].Digest, out.FeatureName(feature), most)
 }
 
 // negativeWeight is the factor for the weights of negatives that gives the classes the ratio of the

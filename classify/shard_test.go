@@ -45,6 +45,36 @@ func merged(t *testing.T, models []*Model) *Model {
 	return m
 }
 
+// Shards of rows that are not alike have a warning; those of one file have none.
+func TestMergeOfUnlikeShards(t *testing.T) {
+	var all, early, late []Example
+	for i, x := range stream(5, 2000) {
+		n := len(x.Index)
+		if n > 0 && x.Index[n-1] == 12 {
+			n--
+		}
+		x.Index, x.Value = append(slices.Clone(x.Index[:n]), 12), append(slices.Clone(x.Value[:n]), float32(i))
+		if all = append(all, x); i < 1000 {
+			early = append(early, x)
+		} else {
+			late = append(late, x)
+		}
+	}
+	opt := Options{Measure: measure.FBeta{B: 1}, Seed: 2}
+	if m := merged(t, shardModels(t, asData(t, all), 4, opt, nil)); len(m.Warnings) > 0 {
+		t.Errorf("of one file: %q", m.Warnings)
+	}
+	var models []*Model
+	for _, xs := range [][]Example{early, late} {
+		models = append(models, shardModels(t, asData(t, xs), 1, opt, nil)...)
+	}
+	m := merged(t, models)
+	want := "are not like those of all: the mean of 12 is 0.87 standard deviations away"
+	if len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], want) {
+		t.Errorf("warnings %q, want one that has %q", m.Warnings, want)
+	}
+}
+
 // The merged model has the same bytes for any order of the shards, in every pass, and is read as it
 // was written; so are the shards.
 func TestMergeOrder(t *testing.T) {
