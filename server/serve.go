@@ -16,9 +16,13 @@ import (
 // CheckListen returns an error for an address that other machines can reach if no access tokens are
 // required.
 func (l Limits) CheckListen(address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return noregret.Errorf(noregret.Usage, "listen", "%q is no address: want HOST:PORT, such as 127.0.0.1:8080",
+			address)
+	}
 	if l.Tokens == "" && !loopback(address) {
 		return noregret.Errorf(noregret.Usage, "listen",
-			"%s can be reached by others: want a loopback address (127.0.0.1:8430), or a file of access tokens",
+			"%s can be reached by others: want a loopback address, such as 127.0.0.1, or a file of access tokens",
 			address)
 	}
 	return nil

@@ -16,6 +16,7 @@ func TestScoreRefuses(t *testing.T) {
 		clitest.Refusal{"score", "--model: is required"},
 		clitest.Refusal{"score --model m.json --drain -1s", "--drain: -1s is out of range, want a length of time"},
 		clitest.Refusal{"score --model m.json --tls-cert cert.pem", "--tls-cert: TLS needs both"},
+		clitest.Refusal{"score --model m.json --listen nonsense", `listen: "nonsense" is no address: want HOST:PORT`},
 		clitest.Refusal{"score --model m.json --listen 0.0.0.0:0", "listen: 0.0.0.0:0 can be reached by others"},
 		clitest.Refusal{"score --model m.json --rate -1", "rate: -1: want"},
 		clitest.Refusal{"score --model m.json --max-items 0", "max items: 0: want at least 1"},

@@ -26,10 +26,10 @@ const exportLong = `Write a model for another program, or for people. The format
 The threshold is subtracted from the intercept, so that the other program decides at 0, or for the
 class with the largest score. The features are the numbers of the file in the order of the model,
 from 0; LIBLINEAR counts them from 1. How CSV and JSON lines map to features stays behind, as do
-probabilities, save those of Platt's curve in ONNX (train --calibration platt): the output
-"probability". ONNX and Vowpal Wabbit have 32-bit weights, so that rows very near the threshold may
-differ. Vowpal Wabbit predicts the score less the threshold (vw -t -i MODEL); where the model is not
-of its own text, name a feature by its number in the model: "| 0:1.5 7:2".
+probabilities, save those of Platt's curve of two classes in ONNX (train --calibration platt): the
+output "probability". ONNX and Vowpal Wabbit have 32-bit weights, so that rows very near the
+threshold may differ. Vowpal Wabbit predicts the score less the threshold (vw -t -i MODEL); where
+the model is not of its own text, name a feature by its number in the model: "| 0:1.5 7:2".
 docs/how-to/answers.md has lines of Python that read the formats. Logarithms, ranks or products of
 the columns, which --algorithm auto may choose, are operators in ONNX, and the JSON for scikit-learn
 describes them; LIBLINEAR and Vowpal Wabbit cannot hold them. Models of rows with several labels
