@@ -7,6 +7,7 @@ import (
 
 	"github.com/noregret/noregret/api"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/server/internal/web"
 )
 
 // PredictRequest is the body of POST /v1/predict in JSON: the rows, each an object with the values
@@ -62,7 +63,7 @@ func (l *TrueLabel) UnmarshalJSON(b []byte) error {
 		return l.one(b)
 	}
 	var list []json.RawMessage
-	if err := json.Unmarshal(b, &list); err != nil {
+	if err := web.DecodeJSON(b, &list); err != nil {
 		return err
 	}
 	for i, raw := range list {
@@ -91,7 +92,7 @@ func (l *TrueLabel) one(b []byte) error {
 	case b[0] == '-' || b[0]-'0' <= 9:
 		*l = TrueLabel(b)
 	case b[0] == '"':
-		return json.Unmarshal(b, (*string)(l))
+		return web.DecodeJSON(b, (*string)(l))
 	default:
 		return fmt.Errorf("%.60s: want a label as text or number, or an array of labels", b)
 	}
