@@ -349,7 +349,11 @@ func readCostFile(f io.Reader, name string, labels []string, costs [][]float64) 
 		}
 		line, _ := r.FieldPos(0)
 		place := fmt.Sprintf("%s:%d", name, line)
-		if first && slices.Contains(fields, "cost") && !slices.Contains(labels, "cost") {
+		if first {
+			fields[0] = strings.TrimPrefix(fields[0], "\ufeff") // spreadsheets write it
+		}
+		header := slices.Equal(slices.Sorted(slices.Values(fields)), slices.Sorted(slices.Values(costColumns)))
+		if first && (header || slices.Contains(fields, "cost") && !slices.Contains(labels, "cost")) {
 			for k, c := range costColumns {
 				if at[k] = slices.Index(fields, c); at[k] < 0 {
 					return noregret.BadInputf(place, "the header is %s, want the columns %s",

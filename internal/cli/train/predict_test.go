@@ -49,12 +49,14 @@ func TestPredictNamesWhatIsIgnored(t *testing.T) {
 func TestReadCostFile(t *testing.T) {
 	none := "c.csv: the file has no costs, want a line true,predicted,cost for each cost that is not 1"
 	for text, want := range map[string]string{
-		"a,b,3\n":                      "",
-		"true,predicted,cost\na,b,3\n": "",
-		"predicted,true,cost\nb,a,3\n": "",
-		"cost,true,predicted\n3,a,b\n": "",
-		"":                             none,
-		"true,predicted,cost\n":        none,
+		"a,b,3\n":                            "",
+		"true,predicted,cost\na,b,3\n":       "",
+		"predicted,true,cost\nb,a,3\n":       "",
+		"cost,true,predicted\n3,a,b\n":       "",
+		"\ufefftrue,predicted,cost\na,b,3\n": "",
+		"\ufeffa,b,3\n":                      "",
+		"":                                   none,
+		"true,predicted,cost\n":              none,
 		"label,predicted,cost\na,b,3\n": "c.csv:1: the header is label,predicted,cost, want the columns true, " +
 			"predicted, cost",
 		"true;predicted;cost\na;b;3\n": `c.csv:1: the line "true;predicted;cost" has 1 cell, want true,predicted,cost ` +
@@ -65,6 +67,12 @@ func TestReadCostFile(t *testing.T) {
 		err := readCostFile(strings.NewReader(text), "c.csv", []string{"a", "b"}, costs)
 		if (want == "") != (err == nil) || err != nil && err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+		labelled := [][]float64{{0, 1}, {1, 0}}
+		text = strings.ReplaceAll(text, "a,b", "cost,b")
+		err = readCostFile(strings.NewReader(text), "c.csv", []string{"cost", "b"}, labelled)
+		if strings.HasPrefix(text, "true,predicted,cost\ncost") && (err != nil || labelled[0][1] != 3) {
+			t.Errorf("with a label cost: %v, %v", err, labelled)
 		}
 		if want == "" && (costs[0][1] != 3 || costs[1][0] != 1) {
 			t.Errorf("%q: the costs are %v", text, costs)
