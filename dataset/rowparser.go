@@ -220,8 +220,8 @@ func (p *RowParser) row(values map[string]json.RawMessage) error {
 	p.cells = append(p.cells[:0], make([]string, len(columns))...)
 	keys := slices.Sorted(maps.Keys(values))
 	extra := p.opt.Unseen == UnseenIgnore && slices.ContainsFunc(keys, func(key string) bool {
-		_, ok := p.column[key]
-		return ok
+		i, ok := p.column[key]
+		return ok && columns[i].Kind != LabelKind && columns[i].Kind != WeightKind && columns[i].Kind != Ignored
 	})
 	for _, key := range keys {
 		i, ok := p.column[key]
@@ -256,13 +256,13 @@ func (p *RowParser) row(values map[string]json.RawMessage) error {
 	return nil
 }
 
-// ignore counts the value of a column that the model lacks, unless it is null or an empty text.
+// ignore counts the value of a column that the model lacks, unless it is a missing one.
 func (p *RowParser) ignore(key string, raw json.RawMessage) {
 	value := string(raw)
 	if raw[0] == '"' {
 		_ = json.Unmarshal(raw, &value) // it was decoded before
 	}
-	if value == "null" || value == "" {
+	if isMissing([]byte(value)) {
 		return
 	}
 	p.unknown++

@@ -133,7 +133,10 @@ func TestRowParserOtherColumns(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	if _, _, err := p.Objects(raws(`{"A":1}`)); err == nil || !strings.Contains(err.Error(), "no such column") {
+	if _, ignored, err := p.Objects(raws(`{"a":1,"b":2,"c":"NA","d":"?","e":null,"f":""}`)); err != nil || ignored != 0 {
+		t.Errorf("missing values: %v, %d ignored", err, ignored)
+	}
+	if _, _, err := p.Objects(raws(`{"A":1,"y":1}`)); err == nil || !strings.Contains(err.Error(), "no such column") {
 		t.Errorf("a row without a column of the model: %v", err)
 	}
 }

@@ -59,6 +59,7 @@ type TrueLabel string
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (l *TrueLabel) UnmarshalJSON(b []byte) error {
+	*l = ""
 	if b[0] != '[' {
 		return l.one(b)
 	}
