@@ -19,9 +19,10 @@ type cacheStream struct {
 	total  int64
 	read   Block
 
-	remap   bool     // rows must be mapped to the schema of a model
-	dim     uint32   // of the model
-	feature []uint32 // feature of the cache -> feature of the model or noFeature; nil: the same
+	remap   bool           // rows must be mapped to the schema of a model
+	dim     uint32         // of the model
+	feature []uint32       // feature of the cache -> that of the model or noFeature; nil: the same
+	columns map[string]int // of the cache, by name
 	sorter  rowSorter
 }
 
@@ -89,7 +90,7 @@ func (c *cacheStream) reconcile(opt *Options, name string) error {
 	if want.Format == IDX && want.Dim != have.Dim {
 		return bad("the cache has %d features, but the model was trained on %d", have.Dim, want.Dim)
 	}
-	c.remap, c.dim = true, uint32(want.Dim)
+	c.remap, c.dim, c.columns = true, uint32(want.Dim), have.columnNames()
 	if want.Features == nil {
 		c.remap = have.Dim > want.Dim
 		return nil
@@ -241,9 +242,10 @@ func (c *cacheStream) remapRows(s *Stream, b *Block) error {
 						c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
 				}
 				s.info.IgnoredFeatures++
-				of := c.set.info.Schema.columnOf(x)
-				columns := s.info.IgnoredColumns
-				s.info.IgnoredColumns = ignoredIn(columns, []byte(of.Name), []byte(of.Value), of.Missing)
+				if columns := s.info.IgnoredColumns; len(columns) < MaxIgnoredColumns {
+					of := c.set.info.Schema.columnOf(x, c.columns)
+					s.info.IgnoredColumns = ignoredIn(columns, []byte(of.Name), []byte(of.Value), of.Missing)
+				}
 				continue
 			}
 			b.Index = append(b.Index, f)

@@ -141,9 +141,10 @@ func (h *headRows) first() ([]string, error) {
 
 // next returns the cells of the next row that is not blank, or nil at the end of the head. It
 // leaves out bad rows as the parser does: see [csvParser.rows]. A row that takes half of the
-// largest head without an end has a quote that was left open.
+// largest head without an end has a quote that was left open. After lookRows bad rows there is
+// none.
 func (h *headRows) next() []string {
-	for len(h.rest) > 0 {
+	for bad := 0; len(h.rest) > 0 && bad < lookRows; {
 		data := h.rest
 		if h.bound > 0 {
 			data = data[:h.bound]
@@ -153,6 +154,9 @@ func (h *headRows) next() []string {
 			return nil
 		}
 		err := h.row(n)
+		if err != nil {
+			bad++
+		}
 		if _, ok := errors.AsType[*quoteError](err); ok && countLines(data[:n]) > 1 {
 			if h.bound == 0 {
 				h.bound = n

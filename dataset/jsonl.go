@@ -385,10 +385,10 @@ func (p *jsonParser) countLarge(r *result, col *csvColumn, x float64) {
 	}
 }
 
-// unlikeOthers returns an error if the name of the key starts as those of the features of another
-// key do that has features of its own, as "a=missing" does beside a key "a" of dates.
+// unlikeOthers returns an error if the key is named as a feature of another key that is read in a
+// way of its own, as "a=missing" is beside a key "a" of dates. With a schema the names are settled.
 func (p *jsonParser) unlikeOthers() error {
-	if !p.check || len(p.plan.keys) == 0 {
+	if !p.check || len(p.plan.keys) == 0 || p.opt.Schema != nil {
 		return nil
 	}
 	i := bytes.LastIndexByte(p.path, '=') // what follows it in the names of those features has none
@@ -396,12 +396,15 @@ func (p *jsonParser) unlikeOthers() error {
 		return nil
 	}
 	col := p.plan.keys[string(p.path[:i])]
-	if col == nil || col.kind == Categorical || col.kind == Text ||
-		col.kind == Numeric && p.opt.Missing != MissingIndicator {
+	if col == nil || col.kind == Categorical || col.kind == Text {
 		return nil
 	}
-	return fmt.Errorf("its name starts with %s, as do the features of the key %s; rename one",
-		quote(p.path[:i+1]), quote(p.path[:i]))
+	missing := p.opt.Missing == MissingIndicator && string(p.path[i+1:]) == "missing"
+	one := Column{Name: col.name, Kind: col.kind}
+	if !missing && !slices.Contains(one.parts(), string(p.path)) {
+		return nil
+	}
+	return fmt.Errorf("it is also the name of a feature of the key %s; rename one", quote(p.path[:i]))
 }
 
 // distinct returns an error if another key of the row names the feature in the table's buffer, as

@@ -58,6 +58,20 @@ func TestJSONLMissingIsDistinct(t *testing.T) {
 	}
 }
 
+// A key may begin as the features of another do, and a model reads what it was trained on.
+func TestJSONLKeysWithEquals(t *testing.T) {
+	text := `{"label":1,"n":"12.50","n=old":0.3,"t":1700000000,"t=z":3,"a":{"b":"2024-01-01"},"a.b=x":3}` + "\n" +
+		`{"label":0,"n":"1.50","n=old":0.5,"t":1700000001,"t=z":3,"a":{"b":"2024-01-02"},"a.b=x":4}` + "\n"
+	path := writeFile(t, "a.jsonl", text)
+	i, err := readAll(Options{}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j, err := readAll(Options{Schema: i.Schema}, path); err != nil || j.NonZeros != i.NonZeros {
+		t.Errorf("by the schema: %v, %d values for %d", err, j.NonZeros, i.NonZeros)
+	}
+}
+
 func TestJSONLErrors(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{`[1]`, `expected a JSON object, found "[1]"`},

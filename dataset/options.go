@@ -434,7 +434,7 @@ func (opt Options) withSchema() (Options, error) {
 		return opt, noregret.Errorf(noregret.Usage, "",
 			"%d hash bits: the model was trained with %d; leave it out or give the same", opt.Bits, s.Bits)
 	}
-	if what, given, fixed := s.readOtherwise(&opt); what != "" {
+	if what, given, fixed := s.readOtherwise(&opt); what != "" && opt.Like != nil {
 		return opt, clash(what, given, fixed)
 	}
 	if s.Format == SVMLight {

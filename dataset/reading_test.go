@@ -397,8 +397,10 @@ func TestJSONReadings(t *testing.T) {
 			`thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
 		`{"label":1,"a":"1,234","b":"n/a"}` + "\n" + `{"label":0,"b":1.5}` + "\n": `: column "a": the mark in "1,234" ` +
 			`may be the decimal one or that of thousands: say which mark is the decimal one (--decimal . or --decimal ,)`,
-		`{"label":1,"a":"2024-01-01","a=b":2}` + "\n": `:1: key "a=b": its name starts with "a=", as do the features of ` +
-			`the key "a"; rename one`,
+		`{"label":1,"a":"2024-01-01","a=days":2}` + "\n": `:1: key "a=days": it is also the name of a feature of the ` +
+			`key "a"; rename one`,
+		`{"label":1,"a":"1.5","a=missing":2}` + "\n": `:1: key "a=missing": it is also the name of a feature of the ` +
+			`key "a"; rename one`,
 		`{"label":1,"a":"2024-01-01"}` + "\n" + `{"label":0,"a":5}` + "\n": `:2: key "a": cell "5" is not a date, but ` +
 			`the column's first value is one: want YYYY-MM-DD, d.m.yyyy or 1 Jan yyyy, perhaps with Thh:mm:ss and Z, +hh:mm or ` +
 			`nothing behind; declare a column of names with --categorical`,

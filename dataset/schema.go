@@ -158,23 +158,23 @@ func (s *Schema) featureName(i uint32) string {
 
 // readOtherwise returns the first option that says otherwise than the schema how values are read,
 // with what it says and what the schema says; what is "" if there is none. A rule for missing cells
-// may be another than that of training.
+// may be another than that of training. A column in which no number was seen tells no mark.
 func (s *Schema) readOtherwise(opt *Options) (what, given, fixed string) {
 	if s.Format != CSV && s.Format != JSONL {
 		return "", "", ""
 	}
-	if v := opt.asked.missingValues; len(v) > 0 && !slices.Equal(v, s.MissingValues) {
+	sorted := func(list []string) []string { return slices.Sorted(slices.Values(list)) }
+	if v := opt.asked.missingValues; len(v) > 0 && !slices.Equal(sorted(v), sorted(s.MissingValues)) {
 		return "missing values", strings.Join(v, ","), strings.Join(s.MissingValues, ",")
 	}
+	comma := slices.ContainsFunc(s.Columns, func(c Column) bool { return c.Decimal == "," })
+	switch {
+	case opt.Decimal == "." && comma:
+		return "decimal mark", ".", ","
+	case opt.Decimal == "," && !comma:
+		return "decimal mark", ",", "."
+	}
 	for _, c := range s.Columns {
-		mark := "."
-		if c.Decimal != "" {
-			mark = c.Decimal
-		}
-		if plain := s.Format == JSONL && c.Decimal == ""; opt.Decimal != "" && c.Kind == Numeric && !plain &&
-			mark != opt.Decimal {
-			return "decimal mark", opt.Decimal, mark
-		}
 		if o := c.DateOrder; opt.DateOrder != "" && o != "" && o != packedDays && o != opt.DateOrder {
 			return "order of dates", opt.DateOrder, o
 		}
@@ -192,30 +192,46 @@ func (s *Schema) readOtherwise(opt *Options) (what, given, fixed string) {
 	return "", "", ""
 }
 
+// columnNames maps the names of columns to their places.
+func (s *Schema) columnNames() map[string]int {
+	at := make(map[string]int, len(s.Columns))
+	for i, c := range s.Columns {
+		at[c.Name] = i
+	}
+	return at
+}
+
 // columnOf returns the column or key of feature i, and of a feature "column=value" its value: what
-// is told of it where it is ignored.
-func (s *Schema) columnOf(i uint32) IgnoredColumn {
+// is told of it where it is ignored. at is that of columnNames.
+func (s *Schema) columnOf(i uint32, at map[string]int) IgnoredColumn {
 	name := s.featureName(i)
 	if s.Format != CSV && s.Format != JSONL || int(i) >= len(s.Features) {
 		return IgnoredColumn{Name: name}
 	}
-	for j := range s.Columns {
-		c := &s.Columns[j]
-		prefix := c.prefix(s.Missing)
-		value, ok := strings.CutPrefix(name, prefix)
-		if !ok || prefix == "" {
+	for _, cut := range []int{
+		strings.IndexByte(name, '='), strings.LastIndexByte(name, '='), strings.LastIndexByte(name, '#'),
+	} {
+		if cut < 0 {
 			continue
 		}
-		if c.Kind == Categorical {
-			return IgnoredColumn{Name: c.Name, Value: value}
+		k, ok := at[name[:cut]]
+		if !ok {
+			continue
 		}
-		return IgnoredColumn{Name: c.Name, Missing: value == "missing"}
+		c, value := &s.Columns[k], name[cut+1:]
+		switch prefix := c.prefix(s.Missing); {
+		case !strings.HasPrefix(name, prefix) || prefix == "":
+		case c.Kind == Categorical:
+			return IgnoredColumn{Name: c.Name, Value: value}
+		default:
+			return IgnoredColumn{Name: c.Name, Missing: value == "missing"}
+		}
 	}
-	if s.Format == JSONL {
-		key, value, _ := strings.Cut(name, "=")
-		return IgnoredColumn{Name: key, Value: value}
+	if _, ok := at[name]; ok || s.Format == CSV {
+		return IgnoredColumn{Name: name}
 	}
-	return IgnoredColumn{Name: name}
+	key, value, _ := strings.Cut(name, "=")
+	return IgnoredColumn{Name: key, Value: value}
 }
 
 // name returns feature i for a message: its name, or its number as the file writes it.
