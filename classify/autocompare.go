@@ -23,7 +23,9 @@ type crossFitted struct {
 	plain   decided
 	tuned   *decided // nil if the threshold is not tuned
 	offsets []float64
-	spreads []spread // of two classes, in the last comparison: of the models of the folds
+	// spreads are those of the models of the folds, of two classes and in a comparison that was
+	// known to be the last before it began.
+	spreads []spread
 	steps   int64
 	work    float64 // of a batch algorithm
 	early   bool    // whether a batch algorithm without a preconditioner ended before its optimum

@@ -400,7 +400,7 @@ func TestSlopesWithoutExamples(t *testing.T) {
 	}
 }
 
-// BenchmarkSlopes is of many classes: no route is cubic in their number.
+// BenchmarkSlopes is of many classes.
 func BenchmarkSlopes(b *testing.B) {
 	const n = 100
 	c, _ := NewMulticlassConfusion(n)
