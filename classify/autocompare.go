@@ -147,7 +147,7 @@ func (a *autoFit) crossFitBatch(ctx context.Context, out *crossFitted, r recipe,
 		seen, rows, z := make([]Scored, x.rows), x.reader(), [1]float64{}
 		for i := range seen {
 			rows.scores(z[:], w, bias, i)
-			seen[i] = Scored{Score: z[0] - threshold, Weight: x.weight[i], Positive: x.truth[i] == 0}
+			seen[i] = Scored{Score: z[0] - threshold, Weight: x.weight[i]}
 		}
 		out.spreads = append(out.spreads, spreadOf(seen))
 	}

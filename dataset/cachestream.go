@@ -90,7 +90,7 @@ func (c *cacheStream) reconcile(opt *Options, name string) error {
 	if want.Format == IDX && want.Dim != have.Dim {
 		return bad("the cache has %d features, but the model was trained on %d", have.Dim, want.Dim)
 	}
-	c.remap, c.dim, c.columns = true, uint32(want.Dim), have.columnNames()
+	c.remap, c.dim, c.columns = true, uint32(want.Dim), have.columnPlaces()
 	if want.Features == nil {
 		c.remap = have.Dim > want.Dim
 		return nil

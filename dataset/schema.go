@@ -192,8 +192,8 @@ func (s *Schema) readOtherwise(opt *Options) (what, given, fixed string) {
 	return "", "", ""
 }
 
-// columnNames maps the names of columns to their places.
-func (s *Schema) columnNames() map[string]int {
+// columnPlaces maps the names of columns to their places.
+func (s *Schema) columnPlaces() map[string]int {
 	at := make(map[string]int, len(s.Columns))
 	for i, c := range s.Columns {
 		at[c.Name] = i
@@ -202,7 +202,7 @@ func (s *Schema) columnNames() map[string]int {
 }
 
 // columnOf returns the column or key of feature i, and of a feature "column=value" its value: what
-// is told of it where it is ignored. at is that of columnNames.
+// is told of it where it is ignored. at is that of columnPlaces.
 func (s *Schema) columnOf(i uint32, at map[string]int) IgnoredColumn {
 	name := s.featureName(i)
 	if s.Format != CSV && s.Format != JSONL || int(i) >= len(s.Features) {

@@ -97,8 +97,9 @@ func (m Multi) Slopes(c MulticlassConfusion, h float64) []float64 {
 	case m.averaged.Of != nil:
 		for k, b := range c.OneVsRest(nil) {
 			value := func() float64 { return UndefinedIsZero.Apply(m.averaged.Of.Value(b)) / float64(n) }
-			s[k] = multiSlopes{slope(&b.TP, h, value), slope(&b.FN, h, value), slope(&b.FP, h, value), 0}
-			s[k].tn = slope(&b.TN, h, value)
+			s[k] = multiSlopes{
+				tp: slope(&b.TP, h, value), fn: slope(&b.FN, h, value), fp: slope(&b.FP, h, value), tn: slope(&b.TN, h, value),
+			}
 			tn += s[k].tn
 		}
 	default:
