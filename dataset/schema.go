@@ -168,10 +168,14 @@ func (s *Schema) readOtherwise(opt *Options) (what, given, fixed string) {
 		return "missing values", strings.Join(v, ","), strings.Join(s.MissingValues, ",")
 	}
 	comma := slices.ContainsFunc(s.Columns, func(c Column) bool { return c.Decimal == "," })
+	point := slices.ContainsFunc(s.Columns, func(c Column) bool {
+		centered := s.Format == JSONL && c.Center != 0 // its numbers may not be strings
+		return c.Kind == Numeric && c.Decimal == "" && !centered
+	})
 	switch {
 	case opt.Decimal == "." && comma:
 		return "decimal mark", ".", ","
-	case opt.Decimal == "," && !comma:
+	case opt.Decimal == "," && point:
 		return "decimal mark", ",", "."
 	}
 	for _, c := range s.Columns {
