@@ -14,6 +14,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // rings are rows of two classes, or of three, that differ in the distance from the origin: no
@@ -139,6 +140,7 @@ func TestAuto(t *testing.T) {
 // Hashed features number many more than the columns that they stand for: auto tries logarithms and
 // products of the few that occur.
 func TestAutoOfHashedFeatures(t *testing.T) {
+	testsize.NoRace(t)
 	b, err := dataset.NewBuilder(1<<18, "0", "1")
 	if err != nil {
 		t.Fatal(err)

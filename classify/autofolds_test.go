@@ -9,6 +9,7 @@ import (
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // fewRings are rings with so many rows in the outer one, the positive class, of n rows.
@@ -139,6 +140,7 @@ func TestRepeatedFolds(t *testing.T) {
 
 // The last comparison has no fewer rows than those before, also where products are expensive.
 func TestLastComparison(t *testing.T) {
+	testsize.NoRace(t)
 	b, err := dataset.NewBuilder(22, "0", "1")
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/testsize"
 )
 
 // manyColumns are rows with two columns that say something of the label and many that do not.
@@ -46,6 +47,7 @@ func manyColumns(t *testing.T, r *rand.Rand, rows, columns int) Data {
 // The recall that is promised with a confidence is had on new rows, also where rows are few for the
 // columns, so that the models of the folds have other scores than the one that predicts.
 func TestRecallHoldsWithManyColumns(t *testing.T) {
+	testsize.NoRace(t)
 	const recall = 0.8
 	for algorithm, c := range map[string]struct{ rows, columns, runs, want int }{
 		"logistic": {400, 170, 10, 8},  // 6 where the scores are not moved

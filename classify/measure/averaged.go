@@ -98,7 +98,8 @@ func (m Multi) Slopes(c MulticlassConfusion, h float64) []float64 {
 		for k, b := range c.OneVsRest(nil) {
 			value := func() float64 { return UndefinedIsZero.Apply(m.averaged.Of.Value(b)) / float64(n) }
 			s[k] = multiSlopes{
-				tp: slope(&b.TP, h, value), fn: slope(&b.FN, h, value), fp: slope(&b.FP, h, value), tn: slope(&b.TN, h, value),
+				tp: slope(&b.TP, h, value), fn: slope(&b.FN, h, value),
+				fp: slope(&b.FP, h, value), tn: slope(&b.TN, h, value),
 			}
 			tn += s[k].tn
 		}
