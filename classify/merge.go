@@ -447,36 +447,123 @@ func (m *merging) scale(out *Model) error {
 	return nil
 }
 
-// The rows of a shard are unlike those of all if the mean of a feature is more than unlikeMean
-// standard deviations from that of all, and more than chance explains.
-const unlikeMean, unlikeErrors = 0.5, 6
+// The rows of a shard are unlike those of all if their means are unlikeDistance standard deviations
+// away, the root of the sum of squares over the features that count: those whose mean is unlikeMean
+// standard deviations away, or whose share of rows in which they are not zero differs by the part
+// unlikeShare of it, and more than chance explains. Chance explains what it does to a normal mean
+// of any feature of any shard, but for the probability chanceAlarm.
+//
+// Of many features of which each row has one at random, the distance of a shard is 1 if it has half
+// of them only. Small shifts of many features, as those of two days, do not add up. The rates of
+// positives do not count: the values are of all rows together, and stay right where only these
+// rates differ.
+const unlikeDistance, unlikeMean, unlikeShare, chanceAlarm = 0.5, 0.25, 0.5, 1e-6
 
-// unlike names the shard and the feature whose means lie the furthest apart, if that is far; of
-// equally far ones the first. The moments are those of all shards.
+// moved is a feature of a shard whose mean is away from that of all, or whose share of rows in
+// which it is not zero.
+type moved struct {
+	feature     uint32
+	away        float64 // in standard deviations
+	ofShare     bool
+	part, ofAll float64 // the shares
+}
+
+func (m *moved) text(name string) string {
+	if m.ofShare {
+		return fmt.Sprintf("the share of rows with %s is %.2g, of all %.2g", name, m.part, m.ofAll)
+	}
+	return fmt.Sprintf("the mean of %s is %.2g standard deviations away", name, m.away)
+}
+
+// unlike names the shard whose means lie the furthest from those of all, if that is far, and its
+// feature that lies the furthest; of equally far ones the first. The moments are those of all
+// shards.
 func (m *merging) unlike(all *moments, out *Model) string {
-	most, shard, feature := 0.0, 0, uint32(0)
-	of := func(weight, mean, total float64) float64 { return float64(mean*weight) / total }
+	limit := unlikeErrors(len(m.shards) * len(all.f))
+	f := make([]featureMoments, len(all.f))
+	furthest, shard, most, others := 0.0, 0, moved{}, 0
 	for k, s := range m.shards {
 		x, place := s.Shard.Moments, m.at(k)
-		mean := make([]float64, len(all.f))
+		clear(f)
 		for j, i := range x.Index {
-			mean[place(i)] = of(x.Weight[j], x.Mean[j], x.Total)
+			f[place(i)] = featureMoments{weight: x.Weight[j], mean: x.Mean[j], m2: x.M2[j]}
 		}
-		for i, f := range all.f {
-			center := of(f.weight, f.mean, all.total)
-			variance := (f.m2+float64(f.weight*f.mean*f.mean))/all.total - float64(center*center)
-			d := math.Abs(mean[i]-center) / math.Sqrt(variance)
-			if d > max(most, unlikeMean, unlikeErrors/math.Sqrt(float64(x.Rows))) {
-				most, shard, feature = d, k, uint32(i)
+		rows := float64(x.Rows)
+		if x.Total != rows {
+			rows /= 4 // rows with unequal weights count for fewer; for how many is not known
+		}
+		chance := limit / math.Sqrt(rows)
+		squares, first, count := 0.0, moved{}, 0
+		for i := range all.f {
+			v := all.f[i].moved(all.total, &f[i], x.Total, chance)
+			if v.away == 0 {
+				continue
+			}
+			squares += float64(v.away * v.away)
+			count++
+			if v.away > first.away {
+				first, first.feature = v, uint32(i)
 			}
 		}
+		if d := math.Sqrt(squares); d >= unlikeDistance && d > furthest {
+			furthest, shard, most, others = d, k, first, count-1
+		}
 	}
-	if most == 0 {
+	if furthest == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the rows of shard %v of %s are not like those of all: the mean of %s is %.2g standard "+
-		"deviations away. The values are by the models of the shards and say little of this one: use noregret evaluate",
-		m.shards[shard].Shard.Parts[0].share(), m.shards[shard].Shard.Parts[0].Digest, out.FeatureName(feature), most)
+	text := most.text(out.FeatureName(most.feature))
+	if others > 0 {
+		text += fmt.Sprintf(", and more features differ: %d", others)
+	}
+	p := m.shards[shard].Shard.Parts[0]
+	return fmt.Sprintf("the rows of shard %v of %s are not like those of all: %s. Without a calibrating pass the "+
+		"values are by the models of the shards and say little of the merged one: use noregret evaluate",
+		p.share(), p.Digest, text)
+}
+
+// unlikeErrors is the number of standard errors that explain a mean and a share of each of n
+// features of shards, but for the probability chanceAlarm: 6 of a few, 8 of ten million.
+func unlikeErrors(n int) float64 { return math.Sqrt(2 * math.Log(4*float64(n)/chanceAlarm)) }
+
+// moved compares a feature of a shard with that of all, both over rows of a total weight. The
+// furthest of share and mean counts, and none that is within chance; of a feature with one value,
+// which has both alike, the share.
+func (f *featureMoments) moved(total float64, s *featureMoments, shardTotal, chance float64) moved {
+	var out moved
+	share, part := f.weight/total, s.weight/shardTotal
+	d := away(share, share*(1-share), part, part*(1-part), chance)
+	if d >= unlikeMean || math.Abs(part-share) >= float64(unlikeShare*share) {
+		out = moved{away: d, ofShare: true, part: part, ofAll: share}
+	}
+	mean, variance := f.spread(total)
+	got, own := s.spread(shardTotal)
+	d = away(mean, variance, got, own, chance)
+	if d >= unlikeMean && d > 1.000001*out.away && math.Sqrt(variance) > minRelativeSpread*math.Abs(mean) {
+		out = moved{away: d}
+	}
+	return out
+}
+
+// spread returns the mean and the variance over rows of a total weight.
+func (f *featureMoments) spread(total float64) (mean, variance float64) {
+	if f.weight == 0 {
+		return 0, 0
+	}
+	zero := max(0, total-f.weight)
+	return f.mean * f.weight / total, (f.m2 + float64(f.mean*f.mean*f.weight*zero)/total) / total
+}
+
+// away returns how many standard deviations of all rows lie between the mean of all and that of a
+// shard, 0 if these are fewer than chance times the larger of the two deviations. The larger one
+// counts, as a few rows with great values, in the shard or in the others, make a mean and its
+// deviation great together.
+func away(mean, variance, got, own, chance float64) float64 {
+	d := math.Abs(got - mean)
+	if variance > 0 && d > chance*math.Sqrt(max(variance, own)) {
+		return d / math.Sqrt(variance)
+	}
+	return 0
 }
 
 // negativeWeight is the factor for the weights of negatives that gives the classes the ratio of the

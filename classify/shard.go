@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
@@ -216,6 +217,10 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 	if f.from == nil {
 		return f, nil
 	}
+	if f.from.Shard == nil && f.from.calibratedOnShards() {
+		return nil, noregret.BadInputf("", "the model to start from is merged and calibrated, which is final: another "+
+			"pass starts from the merge before its calibration")
+	}
 	if f.from.Shard == nil || !f.from.Shard.Merged {
 		return nil, noregret.BadInputf("", "the model to start from was not merged from shards")
 	}
@@ -227,6 +232,13 @@ func newShardFit(data Data, opt ShardOptions) (*shardFit, error) {
 	}
 	f.start, err = f.from.Checksum()
 	return f, err
+}
+
+// calibratedOnShards reports whether [Merge] made the model of shards of a calibrating pass.
+func (m *Model) calibratedOnShards() bool {
+	return slices.ContainsFunc(m.Training.History, func(e HistoryEntry) bool {
+		return strings.HasPrefix(e.Candidate, "calibrated on ")
+	})
 }
 
 // sameTraining returns an error unless the model to start from has the measure, algorithm, options,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -72,6 +73,118 @@ func TestMergeOfUnlikeShards(t *testing.T) {
 	want := "are not like those of all: the mean of 12 is 0.87 standard deviations away"
 	if len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], want) {
 		t.Errorf("warnings %q, want one that has %q", m.Warnings, want)
+	}
+}
+
+// shardsOf makes the moments of n shards with the given number of rows, whose row i of shard k is
+// made by a function, and returns the warning of their merge.
+func shardsOf(n, rows int, row func(k, i int, x []float64)) string {
+	m, all := &merging{place: make([]map[uint32]uint32, n)}, new(moments)
+	x := make([]float64, 200)
+	for k := range n {
+		one := &moments{f: make([]featureMoments, len(x))}
+		for i := range rows {
+			clear(x)
+			row(k, i, x)
+			one.total++
+			one.rows++
+			for j, v := range x {
+				if v != 0 {
+					one.f[j].add(v, 1)
+				}
+			}
+		}
+		s := &ModelShard{Parts: []ShardPart{{Share: k, Of: n}}, Moments: one.shard()}
+		m.shards = append(m.shards, &Model{Shard: s})
+		all.add(s.Moments, m.at(k))
+	}
+	return m.unlike(all, &Model{Schema: &dataset.Schema{Dim: len(x)}})
+}
+
+// Chance alone gives no warning, whatever the features are.
+func TestMergeOfAlikeShards(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	for _, n := range []int{1, 2, 4, 16, 50} {
+		for _, rows := range []int{30, 300} {
+			for range 3 {
+				text := shardsOf(n, rows, func(_, _ int, x []float64) {
+					x[0] = r.NormFloat64()
+					x[1] = math.Exp(3 * r.NormFloat64())
+					x[2] = math.Pow(r.Float64(), -1/1.1) // Pareto, without a variance
+					x[3] = math.Pow(r.Float64(), -2)     // without a mean
+					x[4+r.IntN(5)] = 1
+					x[9] = 0.1 // whose variance is 0 but for rounding
+					for j, share := range []float64{.001, .01} {
+						if r.Float64() < share {
+							x[10+j] = math.Exp(r.NormFloat64())
+						}
+					}
+					for range 2 { // words, most of which a shard of few rows has not
+						x[12+r.IntN(188)] = 1
+					}
+				})
+				if text != "" {
+					t.Errorf("%d shards of %d rows: %s", n, rows, text)
+				}
+			}
+		}
+	}
+}
+
+// Features that are in some shards only, or twice as often, give a warning; a shift that is small
+// or of few rows gives none.
+func TestMergeOfUnlikeFeatures(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 9))
+	set := func(x []float64, j int, is bool) {
+		if is {
+			x[j] = 1
+		}
+	}
+	for _, c := range []struct {
+		name string
+		n    int
+		row  func(k, i int, x []float64)
+		want string
+	}{
+		{
+			"ten sensors in turn", 2,
+			func(k, i int, x []float64) { x[(2*i+k)%10] = 1 },
+			"the rows of shard 0/2 of  are not like those of all: the share of rows with 0 is 0.2, of all 0.1, and " +
+				"more features differ: 9.",
+		},
+		{
+			"ten sensors in turn", 4,
+			func(k, i int, x []float64) { x[(4*i+k)%10] = 1 },
+			"the share of rows with 0 is 0.2, of all 0.1, and more features differ: 9.",
+		},
+		{"ten sensors in turn", 3, func(k, i int, x []float64) { x[(3*i+k)%10] = 1 }, ""},
+		{
+			"a shift of a half", 2,
+			func(k, _ int, x []float64) { x[0] = r.NormFloat64() + 1.3*float64(k) },
+			"the mean of 0 is 0.54 standard deviations away. Without",
+		},
+		{"a shift of a quarter", 2, func(k, _ int, x []float64) { x[0] = r.NormFloat64() + .5*float64(k) }, ""},
+		{
+			"small shifts of all", 2,
+			func(k, _ int, x []float64) {
+				for j := range 12 {
+					x[j] = r.NormFloat64() + .4*float64(k)
+				}
+			},
+			"",
+		},
+		{"one of fifty in a shard only", 2, func(k, i int, x []float64) { set(x, 0, k == 1 && i%50 == 0) }, ""},
+		{
+			"words of a shard", 2,
+			func(k, _ int, x []float64) { x[2*r.IntN(10)+k] = 1 },
+			", and more features differ: 19.",
+		},
+		{"few rows", 2, func(k, i int, x []float64) { set(x, k, i < 20) }, ""},
+	} {
+		got := shardsOf(c.n, 2000, c.row)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %d shards: %q, want %q", c.name, c.n, got, c.want)
+		}
 	}
 }
 
@@ -278,6 +391,10 @@ func TestMergeRefuses(t *testing.T) {
 	other.Seed = 2
 	seeds := shardModels(t, d, 3, other, nil)
 	next := shardModels(t, d, 3, opt, first)
+	tuned := Options{Measure: measure.FBeta{B: 1}, Seed: 1}
+	calibrating := tuned
+	calibrating.Calibration = CalibrationPlatt
+	calibrated := merged(t, shardModels(t, d, 2, calibrating, merged(t, shardModels(t, d, 2, tuned, nil))))
 	for name, c := range map[string]struct {
 		models []*Model
 		want   string
@@ -309,6 +426,10 @@ func TestMergeRefuses(t *testing.T) {
 		"folds":   {ShardOptions{Fit: Options{Measure: measure.FBeta{B: 1}, Folds: new(3)}}, "folds"},
 		"betting": {ShardOptions{Fit: Options{Measure: measure.GMean{}, Config: Config{Steps: StepsBetting}}}, "bets"},
 		"from":    {ShardOptions{Fit: opt, From: trained(t, opt)}, "was not merged"},
+		"calibrated": {
+			ShardOptions{Fit: tuned, From: calibrated},
+			"is merged and calibrated, which is final: another pass starts from the merge before",
+		},
 		"options": {ShardOptions{Fit: other, From: first}, "the options of the model to start from"},
 		"measure": {ShardOptions{Fit: Options{Measure: measure.QMean{}, Seed: 1}, From: first}, "the measures"},
 	} {
