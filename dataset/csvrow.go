@@ -193,11 +193,11 @@ func isMissing(cell []byte) bool {
 }
 
 // findDelimiter returns the most frequent of comma, semicolon and tab outside quotes in the first
-// row; of equally frequent ones, the first in this order. ended is false if the row continues after
-// head. If plain is set, quotes are ordinary characters.
+// row; of equally frequent ones, the first in this order; and | if there is none of them. ended is
+// false if the row continues after head. If plain is set, quotes are ordinary characters.
 func findDelimiter(head []byte, plain bool) (delim byte, ended bool) {
 	var count [3]int
-	quoted := false
+	quoted, pipe := false, false
 	for _, c := range bytes.TrimLeft(head, "\r\n") {
 		if c == '"' && !plain {
 			quoted = !quoted
@@ -211,6 +211,10 @@ func findDelimiter(head []byte, plain bool) (delim byte, ended bool) {
 		if i := bytes.IndexByte([]byte(",;\t"), c); i >= 0 {
 			count[i]++
 		}
+		pipe = pipe || c == '|'
+	}
+	if pipe && count == [3]int{} {
+		return '|', ended
 	}
 	best := 0
 	for i, n := range count {

@@ -103,7 +103,7 @@ type Options struct {
 	// base), and learns a feature space of its own. Excludes Schema; a cache is refused.
 	Like *Schema
 
-	Delimiter string // CSV: "," ";" or a tab; "": found in the first line
+	Delimiter string // CSV: "," ";" "|" or a tab; "": found in the first line
 	NoQuotes  bool   // CSV: quotes are ordinary characters, every line is a row
 	Header    Header // CSV: default HeaderAuto
 	// CSV: name, number from 1, or "last"; default: the schema's, else the column that is named
@@ -260,7 +260,7 @@ func (opt Options) withDefaults() (Options, error) {
 		oneOf("rule for unseen features", opt.Unseen, UnseenError, UnseenIgnore),
 		oneOf("rule for missing cells", opt.Missing, MissingError, MissingZero, MissingIndicator),
 		oneOf("header rule", opt.Header, HeaderAuto, HeaderYes, HeaderNo),
-		oneOf("delimiter", opt.Delimiter, "", ",", ";", "\t"),
+		oneOf("delimiter", opt.Delimiter, "", ",", ";", "\t", "|"),
 		oneOf("decimal mark", opt.Decimal, "", ".", ","),
 		oneOf("order of dates", opt.DateOrder, "", dayFirst, monthFirst),
 		oneOf("digest", opt.Digest, SHA256, XXH64, NoDigest),

@@ -95,7 +95,7 @@ func (f *Flags) RegisterWithModel(cmd *cobra.Command) {
 	s.Var(command.NewChoice(&f.Format, dataset.Formats()...), "format",
 		"format of the data; auto finds it by content")
 	s.StringVar(&f.delimiter, "delimiter", f.delimiter,
-		`CSV: separator, "," or ";" or "tab"; found in the first line by default`)
+		`CSV: separator, "," or ";" or "tab" or "|"; found in the first line by default`)
 	s.Var(command.NewChoice(&f.quotes, "yes", "no"), "quotes",
 		"CSV: whether cells may be quoted; with no, a quote is a character like any other")
 	s.Var(command.NewChoice(&f.Header, "auto", "yes", "no"), "header", "CSV: whether the first line names the columns")
