@@ -58,15 +58,16 @@ func (s orderSet) only() string {
 	return ""
 }
 
-// scanMoment reads a whole cell: YYYY-MM-DD, YYYY/MM/DD, d.m.yyyy, a day as scanNamed reads it or,
-// in the order, d/m/yyyy or m/d/yyyy, with / or -; after T or a blank, perhaps after a comma, a
-// time as scanClock reads it, and an offset as scanOffset does. Without an offset it is taken as
-// UTC. In the order packedDays the cell is YYYYMMDD. It does not allocate.
+// scanMoment reads a whole cell, before which may be a weekday and a comma: YYYY-MM-DD,
+// YYYY/MM/DD, d.m.yyyy, a day as scanNamed reads it or, in the order, d/m/yyyy or m/d/yyyy, with /
+// or -; after T or a blank, perhaps after a comma, a time as scanClock reads it, and an offset as
+// scanOffset does. Without an offset it is taken as UTC. In the order packedDays the cell is
+// YYYYMMDD. It does not allocate.
 func scanMoment(b []byte, order string) (m moment, ok bool) {
 	if order == packedDays {
 		return scanPacked(b)
 	}
-	b, ok = m.scanDay(b, order)
+	b, ok = m.scanDay(cutWeekday(b), order)
 	if !ok || !m.valid() {
 		return m, false
 	}
@@ -84,6 +85,19 @@ func scanMoment(b []byte, order string) (m moment, ok bool) {
 		return m, false
 	}
 	return m, m.scanOffset(b)
+}
+
+// cutWeekday cuts off three letters of a weekday with a comma and a blank, as mail and HTTP write
+// it.
+func cutWeekday(b []byte) []byte {
+	if len(b) > 5 && b[3] == ',' && b[4] == ' ' {
+		for _, name := range weekdays {
+			if string(b[:3]) == name {
+				return b[5:]
+			}
+		}
+	}
+	return b
 }
 
 // scanDay reads a day in one of the forms of scanMoment and returns what follows.
