@@ -27,6 +27,7 @@ type columnCensus struct {
 
 	all, large span    // numeric: of the values, as they are rounded; of the large ones
 	larges     int64   // numeric: large values
+	ones       int64   // numeric: values that exceed all before them by 1
 	low, high  float64 // numeric: values between change none of these, once there is one
 }
 
@@ -82,6 +83,9 @@ func (c *columnCensus) number(v, center float64) {
 	if math.IsNaN(v) {
 		return
 	}
+	if v == c.all.high+1 && c.all.some {
+		c.ones++
+	}
 	c.all.add(v)
 	c.addLarge(v, center)
 	c.low, c.high = max(c.all.low, math.Nextafter(-centerFrom, 0)), min(c.all.high, math.Nextafter(centerFrom, 0))
@@ -110,6 +114,9 @@ func (c *columnCensus) add(d *columnCensus) {
 			c.kinds = new(sketch)
 		}
 		c.kinds.merge(d.kinds)
+	}
+	if c.ones += d.ones; c.all.some && d.all.some && d.all.low == c.all.high+1 {
+		c.ones++
 	}
 	c.all.merge(d.all)
 	c.large.merge(d.large)
@@ -192,10 +199,17 @@ const (
 	manyUnits = 50  // different numbers with a unit are no categories, as 2WD and 4WD are
 )
 
-// check returns an error if a column of so many rows cannot be meant to be read as it was.
-func (c *columnCensus) check(col *Column, rows int64) error {
-	if err := c.checkRange(col, rows); err != nil || c.cells == 0 {
+// check returns an error if a column of so many rows cannot be meant to be read as it was; named
+// says that an option has named it as one of numbers.
+func (c *columnCensus) check(col *Column, rows int64, named bool) error {
+	if err := c.checkRange(col, rows); err != nil {
 		return err
+	}
+	if rows >= fewCells && c.ones == rows-1 && !named {
+		return inColumn(col.Name, countsRows("its numbers count the %d rows, as an index does", rows))
+	}
+	if c.cells == 0 {
+		return nil
 	}
 	kinds := c.kinds.count()
 	bad := func(kind FindingKind, file string, line int64, format string, args ...any) error {
@@ -239,6 +253,12 @@ func (c *columnCensus) check(col *Column, rows int64) error {
 			"(--text) or categories (--categorical)", c.cells, quote([]byte(c.first)))
 	}
 	return nil
+}
+
+// countsRows is the error of a column of row numbers.
+func countsRows(format string, args ...any) *RefusedColumn {
+	return &RefusedColumn{Kind: IDLike, Reason: fmt.Sprintf(format, args...) +
+		": leave it out (--ignore-columns), or say that they are numbers (--center)"}
 }
 
 // checkRange returns an error if float32 cannot hold the differences between the values, or between

@@ -45,6 +45,12 @@ func (t *nameTable) feature(r *result, name []byte) (f uint32, ok bool, err erro
 	return f, ok, nil
 }
 
+// lacks reports whether the features are those of a model that has none of this name.
+func (t *nameTable) lacks(name []byte) bool {
+	_, ok := t.fixed[string(name)]
+	return t.fixed != nil && !ok
+}
+
 // close ends a row whose nonzeros start at from: it sorts them and sums hashed ones. The consumer
 // sorts local numbers.
 func (t *nameTable) close(r *result, from int) error {

@@ -272,7 +272,7 @@ func separatorLine(head []byte) (delim byte, size int) {
 	line, _, ended := bytes.Cut(head, []byte("\n"))
 	size = len(line) + 1
 	line = bytes.TrimSuffix(line, []byte("\r"))
-	if !ended || len(line) != 5 || !foldEqual(line[:4], "sep=") || bytes.IndexByte([]byte(",;\t"), line[4]) < 0 {
+	if !ended || len(line) != 5 || !foldEqual(line[:4], "sep=") || bytes.IndexByte([]byte(",;\t|"), line[4]) < 0 {
 		return 0, 0
 	}
 	return line[4], size
@@ -299,7 +299,8 @@ func (p *csvPlanner) inferColumns(start, h *headRows, first, second []string) (*
 	if header {
 		row = second
 	}
-	if settled, err := p.inferKinds(h, columns, row, second); err != nil {
+	unnamed := header && (first[0] == "" || first[0] == "Unnamed: 0")
+	if settled, err := p.inferKinds(h, columns, row, second, unnamed); err != nil {
 		return nil, err
 	} else if !settled && p.partial {
 		return nil, errPlanLater
@@ -401,11 +402,16 @@ func (p *csvPlanner) assignRoles(columns []Column) error {
 }
 
 // inferKinds decides how the other columns are read by their values in the first data row, the
-// second row, and the following rows of the head. It reports whether more rows could change that.
-func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []string) (settled bool, err error) {
+// second row, and the following rows of the head; the first column may have no name. It reports
+// whether more rows could change that.
+func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []string, unnamed bool) (
+	settled bool, err error,
+) {
 	guesses := make([]guess, len(columns))
+	guesses[0].unnamed = unnamed && !slices.Contains(p.opt.CenterColumns, columns[0].Name)
 	for i, c := range columns {
 		guesses[i].center = slices.Contains(p.opt.CenterColumns, c.Name)
+		guesses[i].gaps = p.opt.Missing == MissingIndicator
 		guesses[i].leveled = c.Kind == WeightKind // weights are not centered
 	}
 	for looked := 0; row != nil && !settled; looked++ {
@@ -442,6 +448,10 @@ func (p *csvPlanner) inferKinds(h *headRows, columns []Column, row, second []str
 	}
 	for i := range columns {
 		if columns[i].Kind == "" {
+			if guesses[i].isIndex() {
+				return true, inColumn(columns[i].Name, countsRows("the header has no name for it, and each "+
+					"of the first rows another whole number, as an index has"))
+			}
 			if err := guesses[i].apply(&columns[i], p.opt, other); err != nil {
 				return true, err
 			}

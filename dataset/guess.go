@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // lookRows is the number of rows that decide how columns are read, as far as one row does not.
@@ -34,14 +35,20 @@ type guess struct {
 	plain   bool            // Numeric: the first is a JSON number, which has no notation to find
 	packing bool            // Numeric: all numbers so far are days YYYYMMDD
 	center  bool            // an option says that the column is centered
+	gaps    bool            // a missing value is 0 with an indicator beside
+	unnamed bool            // the header has no name for the column, as pandas and R write an index
 	levels  []string        // Numeric: numbers among which the center is, if there is one
+	usual   bool            // Numeric: the first of them is not large
 	leveled bool            // Numeric: further ones are not needed
+	zero    bool            // Numeric: a number is 0 or -1
+	missing bool            // a value is missing
 	alone   bool            // Numeric: one number that is none settles the rest
 	days    map[string]bool // the different ones, up to fewestDays
 	single  bool            // Month: a value so far is no season
 	word    bool            // a value was one of missingWords
 	settled bool            // further values cannot change the result
-	values  int             // Categorical: values, and the words in them
+	values  int             // Categorical: values, the parts of them, and those that are words
+	fields  int
 	words   int
 	kinds   map[string]bool
 }
@@ -54,6 +61,7 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 		return
 	}
 	if missingNumber(cell, opt.MissingValues) {
+		g.missing = true
 		g.word = g.word || missingWord(cell) && !slices.Contains(opt.MissingValues, string(cell))
 		return
 	}
@@ -127,19 +135,40 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	}
 }
 
-// sentence counts a value that may be a text.
+// sentence counts a value that may be a text, and the words in it: those of two letters or more, of
+// which telephone and account numbers have none.
 func (g *guess) sentence(cell []byte) {
 	if g.kinds == nil {
 		g.kinds = map[string]bool{}
 	}
 	g.values++
-	g.words += len(bytes.Fields(cell))
+	for _, field := range bytes.Fields(cell) {
+		if g.fields++; isWord(field) {
+			g.words++
+		}
+	}
 	g.kinds[string(cell)] = true
 }
 
-// isText reports whether the values are sentences: three words on average, and most values new.
+// isWord reports whether a part of a sentence has two letters or more and no digit.
+func isWord(field []byte) bool {
+	letters := 0
+	for _, r := range string(field) {
+		if unicode.IsDigit(r) {
+			return false
+		}
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters >= 2
+}
+
+// isText reports whether the values are sentences: three parts on average with blanks between, two
+// of them words, and most values new.
 func (g *guess) isText() bool {
-	return g.kind == Categorical && g.words >= 3*g.values && 2*len(g.kinds) > g.values && g.values >= 5
+	return g.kind == Categorical && g.fields >= 3*g.values && g.words >= 2*g.values && 2*len(g.kinds) > g.values &&
+		g.values >= 5
 }
 
 // number adds a JSON number, which has one notation. After one of missingWords the key has strings
@@ -164,8 +193,7 @@ func (g *guess) number(text []byte) {
 }
 
 // level adds a number to those among which the center is. The numbers 0 and -1 are none of them: in
-// a column of times they often say "never". If the first one has a usual size, it is the only one,
-// as the column is exact enough without a center, unless an option asks for one.
+// a column of times they often say "never".
 func (g *guess) level(cell []byte) {
 	if g.leveled {
 		return
@@ -174,34 +202,65 @@ func (g *guess) level(cell []byte) {
 	n.currency = g.money
 	v, ok := n.number(cell, nil)
 	if !ok || v == 0 || v == -1 {
+		g.zero = g.zero || ok
 		return
 	}
+	g.usual = g.usual || len(g.levels) == 0 && !isLarge(v)
 	g.levels = append(g.levels, string(cell))
-	g.leveled = len(g.levels) == 1 && !g.center && !isLarge(v)
+	g.leveled = g.usual && !g.center && !g.gaps && !g.unnamed
 }
 
-// typical returns the median of the numbers that level kept, of two in the middle the one that
-// comes first, and 0 without any.
-func (g *guess) typical(n notation) float64 {
-	type number struct {
-		value float64
-		at    int
-	}
-	var all []number
+// isIndex reports whether a column without a name has a new whole number in each of the first rows.
+func (g *guess) isIndex() bool {
+	return g.unnamed && g.kind == Numeric && g.marked == "" && len(g.levels) >= fewCells-1 &&
+		len(slices.Compact(slices.Sorted(slices.Values(g.levels)))) == len(g.levels)
+}
+
+// level is a number that level kept, and its place among them.
+type level struct {
+	value float64
+	at    int
+}
+
+// sorted returns the numbers that level kept, ascending.
+func (g *guess) sorted(n notation) (all []level) {
 	for i, cell := range g.levels {
 		if v, ok := n.number([]byte(cell), nil); ok && !math.IsInf(v, 0) {
-			all = append(all, number{v, i})
+			all = append(all, level{v, i})
 		}
 	}
+	slices.SortStableFunc(all, func(a, b level) int { return cmp.Compare(a.value, b.value) })
+	return all
+}
+
+// centerOf returns the center of a column that has these numbers, ascending, among the first, 0 for
+// none: their median, of two in the middle the one that comes first. A column has one if an option
+// says so, if the first number and the median are large, or if values are missing and 0 is far from
+// all numbers: a missing value is read as 0, which is to be a usual value of the column.
+func (g *guess) centerOf(all []level) float64 {
 	if len(all) == 0 {
 		return 0
 	}
-	slices.SortStableFunc(all, func(a, b number) int { return cmp.Compare(a.value, b.value) })
 	low, high := all[(len(all)-1)/2], all[len(all)/2]
+	median := low.value
 	if high.at < low.at {
-		return high.value
+		median = high.value
 	}
-	return low.value
+	missing := g.gaps && g.missing && !g.zero && isFar(all, median)
+	if g.center || (missing || !g.usual && isLarge(median)) && math.Abs(median) < centerTo {
+		return median
+	}
+	return 0
+}
+
+// isFar reports whether numbers, ascending, are so far from 0 that it is an outlier: all on one
+// side, and their median four standard deviations away, by the middle half of them. A column with
+// a long tail, which may be read by its logarithms, is not so far from 0.
+func isFar(all []level, median float64) bool {
+	const fewest, quartiles = 5, 1.349 // of a normal distribution, in standard deviations
+	low, high := all[0].value, all[len(all)-1].value
+	half := all[3*len(all)/4].value - all[len(all)/4].value
+	return len(all) >= fewest && (low > 0 || high < 0) && math.Abs(median)*quartiles > 4*half
 }
 
 // fewestDays is the number of different days YYYYMMDD that make a column of numbers one of dates,
@@ -395,8 +454,6 @@ func (g *guess) apply(c *Column, opt *Options, other others) error {
 		}
 	}
 	c.setNotation(n)
-	if v := g.typical(n); g.center || isLarge(v) && math.Abs(v) < centerTo {
-		c.Center = v
-	}
+	c.Center = g.centerOf(g.sorted(n))
 	return nil
 }

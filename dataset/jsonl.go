@@ -241,7 +241,7 @@ func (p *jsonParser) checkRepeated() error {
 	return nil
 }
 
-// value reads a feature's value: number, string (one-hot), boolean (1 or 0) or null (none).
+// value reads a feature's value: number, string (one-hot), boolean (1 or 0) or null (missing).
 func (p *jsonParser) value(r *result) error {
 	s := &p.scan
 	v := float32(1)
@@ -278,11 +278,7 @@ func (p *jsonParser) value(r *result) error {
 			return nil
 		}
 		if p.opt.missingNumber(tok) && (col == nil || col.kind != Categorical) {
-			err := p.missing(r, &csvColumn{name: string(p.path), prefix: append(bytes.Clone(p.path), '=')}, tok)
-			if err == nil && p.check && p.opt.Missing == MissingIndicator {
-				err = p.distinct()
-			}
-			return err
+			return p.missingValue(r, tok)
 		}
 		x, _ := number(tok)
 		if col != nil && col.kind == Categorical {
@@ -311,7 +307,14 @@ func (p *jsonParser) value(r *result) error {
 		}
 		p.table.buf = append(p.table.buf[:0], p.path...)
 	case s.word("null"):
-		return nil
+		if p.look != nil {
+			p.look(p.path, nil, false)
+			return nil
+		}
+		if col != nil && col.kind == Text {
+			return nil // as a text without words
+		}
+		return p.missingValue(r, nil)
 	case c == '[':
 		return errors.New("arrays are not allowed; give each element a key of its own")
 	default:
@@ -332,6 +335,41 @@ func (p *jsonParser) value(r *result) error {
 	case v != 0:
 		r.rows.Index = append(r.rows.Index, f)
 		r.rows.Value = append(r.rows.Value, v)
+	}
+	return nil
+}
+
+// missingValue applies the rule for missing values to a number that means that, or to null, which
+// tok is nil for. A model that lacks the key's indicator reads null as a key that is absent, and so
+// do hashed features, of which a model does not tell.
+func (p *jsonParser) missingValue(r *result, tok []byte) error {
+	switch {
+	case p.opt.Missing == MissingZero:
+		return nil
+	case p.opt.Missing == MissingError && tok == nil:
+		tok = []byte("null")
+		fallthrough
+	case p.opt.Missing == MissingError:
+		return p.missing(r, nil, tok)
+	}
+	p.table.buf = append(append(p.table.buf[:0], p.path...), "=missing"...)
+	if tok == nil && (p.table.bits > 0 || p.table.lacks(p.table.buf)) {
+		return nil
+	}
+	if p.check {
+		if err := p.distinct(); err != nil {
+			return err
+		}
+	}
+	f, ok, err := p.table.feature(r, p.table.buf)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		r.rows.Index = append(r.rows.Index, f)
+		r.rows.Value = append(r.rows.Value, 1)
+	default:
+		r.ignore(p.path, nil, true)
 	}
 	return nil
 }

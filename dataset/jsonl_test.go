@@ -18,12 +18,12 @@ func TestJSONLRows(t *testing.T) {
 `
 	set := load(t, Options{}, writeFile(t, "a.jsonl", text))
 	r, err := set.Read()
-	want := []string{"0 0:1.5 1:1 2:1", "1*2.5 0:-2 3:1", "0 0:3 4:4 5:5"}
+	want := []string{"0 0:1.5 1:1 2:1 3:1", "1*2.5 0:-2 4:1", "0 0:3 5:4 6:5"}
 	if d := cmp.Diff(want, show(t, r, err)); d != "" {
 		t.Errorf("rows (-want +got):\n%s", d)
 	}
 	i := set.Info()
-	if d := cmp.Diff([]string{"a", "c=red", "f", "c=blue", "in.x.y", "uA"}, i.Schema.Features); d != "" {
+	if d := cmp.Diff([]string{"a", "c=red", "f", "n=missing", "c=blue", "in.x.y", "uA"}, i.Schema.Features); d != "" {
 		t.Errorf("features (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]Label{{"yes", 2, 2}, {"no", 1, 2.5}}, i.Labels); d != "" || !i.Weighted {
@@ -39,18 +39,42 @@ func TestJSONLRows(t *testing.T) {
 	if err := json.Unmarshal(doc, &schema); err != nil {
 		t.Fatal(err)
 	}
-	path := writeFile(t, "b.jsonl", `{"uA":1,"c":"blue","a":2,"zz":1,"c2":"x"}`)
+	path := writeFile(t, "b.jsonl", `{"uA":1,"c":"blue","a":2,"zz":1,"c2":"x","f":null}`)
 	opt := Options{Schema: &schema, Unseen: UnseenIgnore, AllowNoLabel: true}
 	set = load(t, opt, path)
 	r, err = set.Read()
-	if d := cmp.Diff([]string{"- 0:2 3:1 5:1"}, show(t, r, err)); d != "" || set.Info().IgnoredFeatures != 2 {
+	if d := cmp.Diff([]string{"- 0:2 4:1 6:1"}, show(t, r, err)); d != "" || set.Info().IgnoredFeatures != 2 {
 		t.Errorf("%d ignored, rows (-want +got):\n%s", set.Info().IgnoredFeatures, d)
+	}
+}
+
+// null is missing by the rule for missing values; of hashed features it is none.
+func TestJSONLNull(t *testing.T) {
+	path := writeFile(t, "a.jsonl", `{"label":1,"a":null,"b":2}`+"\n"+`{"label":0,"a":3,"b":2}`)
+	for _, c := range []struct {
+		opt  Options
+		want []string
+	}{
+		{Options{}, []string{"0 0:1 1:2", "1 1:2 2:3"}},
+		{Options{Missing: MissingZero}, []string{"0 0:2", "1 0:2 1:3"}},
+		{Options{Bits: 4}, []string{"0 3:2", "1 0:3 3:2"}},
+	} {
+		r, err := load(t, c.opt, path).Read()
+		if d := cmp.Diff(c.want, show(t, r, err)); d != "" {
+			t.Errorf("%+v: (-want +got):\n%s", c.opt, d)
+		}
+	}
+	_, err := readAll(Options{Missing: MissingError}, path)
+	if want := `a.jsonl:1: key "a": cell "null": the value is missing`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one with %s", err, want)
 	}
 }
 
 // A number that is missing has the feature "key=missing", which no other key of the row may have.
 func TestJSONLMissingIsDistinct(t *testing.T) {
-	for _, line := range []string{`{"label":1,"a":-999,"a=missing":1}`, `{"label":1,"a=missing":1,"a":-999}`} {
+	for _, line := range []string{
+		`{"label":1,"a":-999,"a=missing":1}`, `{"label":1,"a=missing":1,"a":-999}`, `{"label":1,"a":null,"a=missing":1}`,
+	} {
 		_, err := readAll(Options{MissingValues: []string{"-999"}}, writeFile(t, "a.jsonl", line))
 		if err == nil || !strings.Contains(err.Error(), `its feature "a=missing" is also that of the key "a`) {
 			t.Errorf("%s: %v", line, err)

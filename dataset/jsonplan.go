@@ -21,7 +21,8 @@ type jsonPlanner struct {
 // jsonGuess is the guess of one key.
 type jsonGuess struct {
 	key    string
-	number bool // the first value is a JSON number
+	number bool // the first value that is not null is a JSON number
+	null   bool // all values so far are null
 	guess  guess
 }
 
@@ -54,11 +55,16 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 			}
 			i = len(guesses)
 			placeOf[string(key)] = i
-			one := jsonGuess{key: string(key), number: number}
+			one := jsonGuess{key: string(key), null: true}
 			one.guess.center = slices.Contains(p.opt.CenterColumns, one.key)
+			one.guess.gaps = p.opt.Missing == MissingIndicator
 			guesses = append(guesses, one)
 		}
+		if text != nil && guesses[i].null {
+			guesses[i].null, guesses[i].number = false, number
+		}
 		if number && p.opt.missingNumber(text) {
+			guesses[i].guess.missing = true
 			return
 		}
 		if number {
@@ -97,7 +103,7 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	}
 	if len(texts) > 0 {
 		parser.look = func(key, text []byte, _ bool) {
-			if w := texts[string(key)]; w != nil {
+			if w := texts[string(key)]; w != nil && text != nil {
 				w.add(text)
 			}
 		}
@@ -144,7 +150,7 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 		}
 	}
 	for _, key := range p.opt.CenterColumns {
-		if !slices.ContainsFunc(guesses, func(g jsonGuess) bool { return g.key == key }) {
+		if !slices.ContainsFunc(guesses, func(g jsonGuess) bool { return g.key == key && g.guess.kind != "" }) {
 			return noregret.BadInputf(file, "no number in the first %d rows has the key %q (--center): %stheir keys "+
 				"are %s", lookRows, key, named.DidYouMean(key, p.opt.keys), listNames(p.opt.keys))
 		}

@@ -155,6 +155,37 @@ func TestReadings(t *testing.T) {
 			Column{Kind: Numeric, Center: 1.7e18},
 			"- -3.4028235e+38",
 		},
+		{
+			"gaps in numbers far from 0", "a,y\n300,p\n290,q\n,p\n295,q\n280,p\n291.5,q\n",
+			Options{},
+			Column{Kind: Numeric, Center: 291.5},
+			"8.5 -1.5 - 3.5 -11.5 -",
+		},
+		{
+			"gaps that are 0 by a flag", "a,y\n300,p\n290,q\n,p\n295,q\n280,p\n291.5,q\n",
+			Options{Missing: MissingZero},
+			Column{Kind: Numeric},
+			"300 290 - 295 280 291.5",
+		},
+		{
+			"gaps in numbers with a long tail", "a,y\n3,p\n290,q\n,p\n29,q\n80,p\n2000,q\n",
+			Options{},
+			Column{Kind: Numeric},
+			"3 290 - 29 80 2000",
+		},
+		{
+			"no gaps", "a,y\n300,p\n290,q\n295,q\n280,p\n291.5,q\n",
+			Options{},
+			Column{Kind: Numeric},
+			"300 290 295 280 291.5",
+		},
+		{"pipes between cells", "a|y\n1|p\n2.5|q\n", Options{}, Column{Kind: Numeric}, "1 2.5"},
+		{
+			"weekdays", "a;y\nWed, 08 May 2024 13:00:00 GMT;p\nThu, 09 May 2024 14:30:00 +0000;q\n",
+			Options{},
+			Column{Kind: Timestamp, Center: 1715126400},
+			"0.5416667 1.6041666",
+		},
 		{"thousands", "a;y\n1,234.5;p\n7;q\n", Options{}, Column{Kind: Numeric, Thousands: ","}, "1234.5 7"},
 		{"two marks of thousands", "a;y\n1,234,567;p\n7;q\n", Options{}, Column{
 			Kind: Numeric, Thousands: ",",
@@ -309,7 +340,7 @@ func TestJSONReadings(t *testing.T) {
 				`{"label":1,"t":1700000001}` + "\n" + `{"label":0,"t":1700000003}` + "\n",
 			Options{},
 			[]Column{{Name: "t", Kind: Numeric, Center: 1700000001}},
-			[]string{"0", "0", "0", "1 0:2"},
+			[]string{"0 1:1", "0", "0", "1 0:2"},
 		},
 		{
 			"numbers that are missing", `{"label":1,"a":-999}` + "\n" + `{"label":1,"a":2}` + "\n" +
@@ -329,7 +360,7 @@ func TestJSONReadings(t *testing.T) {
 				`{"label":0,"d":"2024-03-01"}` + "\n",
 			Options{},
 			[]Column{{Name: "d", Kind: Date, Center: 1709251200}},
-			[]string{"0", "0", "1 4:1 18:1"},
+			[]string{"0 21:1", "0", "1 4:1 18:1"},
 		},
 		{
 			"the decimal mark of strings", `{"label":1,"a":"1,100","x":1.5}` + "\n" + `{"label":0,"a":"2","x":2.5}` + "\n",
@@ -679,6 +710,25 @@ func TestReadingErrors(t *testing.T) {
 			`: column "a": its values lie between 1e+06 and 1.000000008e+06, where float32 has steps of 0.12: subtract ` +
 				`a typical value when it is read (--center), name the values that mean missing (--missing-values), or leave ` +
 				`it out (--ignore-columns)`,
+		},
+		{
+			"telephone numbers", "a,y\n" + many(20, "+49 30 41%02d 7,p\n"),
+			Options{},
+			`:2: column "a": nearly each of 20 values is new, as in a column of names, texts or numbers of another ` +
+				`notation (the first is "+49 30 4100 7"): leave it out (--ignore-columns), or say that they are texts ` +
+				`(--text) or categories (--categorical)`,
+		},
+		{
+			"row numbers", "a,y\n" + many(20, "%d,p\n"),
+			Options{},
+			`: column "a": its numbers count the 20 rows, as an index does: leave it out (--ignore-columns), or say that ` +
+				`they are numbers (--center)`,
+		},
+		{
+			"shuffled row numbers", ",a,y\n" + many(20, "%[1]d7,1,p\n"),
+			Options{Missing: MissingZero},
+			`:1: column "c1": the header has no name for it, and each of the first rows another whole number, as an index ` +
+				`has: leave it out (--ignore-columns), or say that they are numbers (--center)`,
 		},
 		{
 			"too small for float32", "a,y\n" + many(9, "%de-60,p\n"),

@@ -92,7 +92,7 @@ func TestSharedCSV(t *testing.T) {
 		},
 		{
 			"obd/random-men.csv.gz",
-			Options{LabelColumn: "click", IgnoreColumns: []string{"timestamp"}},
+			Options{LabelColumn: "click", IgnoreColumns: []string{"c1", "timestamp"}},
 			10000, -1, "1",
 			46,
 		},

@@ -338,7 +338,8 @@ func (s *Stream) checkColumns() error {
 		if i := slices.IndexFunc(s.schema.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
 			col = s.schema.Columns[i]
 		}
-		if err := s.census.of(name).check(&col, s.info.Rows); err != nil {
+		named := slices.Contains(s.opt.CenterColumns, name)
+		if err := s.census.of(name).check(&col, s.info.Rows, named); err != nil {
 			if _, ok := errors.AsType[*noregret.Error](err); ok {
 				return err
 			}

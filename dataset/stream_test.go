@@ -39,6 +39,12 @@ func TestLivePipe(t *testing.T) {
 		{
 			"csv",
 			Options{Format: CSV},
+			[]string{"a,c,y\n" + strings.Repeat("1,\"u\nv\",p\n", lookRows), "2,w,q\n"},
+			[][]string{slices.Repeat([]string{"0 0:1 1:1"}, lookRows), {"1 0:2 2:1"}},
+		},
+		{
+			"csv without indicators",
+			Options{Format: CSV, Missing: MissingZero},
 			[]string{"a,c,y\n1,\"u\nv\",p\n", "2,w,q\n"},
 			[][]string{{"0 0:1 1:1"}, {"1 0:2 2:1"}},
 		},

@@ -402,7 +402,7 @@ func categories(s *dataset.Schema) (names []string) {
 		return names
 	}
 	for _, f := range s.Features {
-		if key, _, valued := strings.Cut(f, "="); valued && !special[key] {
+		if key, value, valued := strings.Cut(f, "="); valued && value != "missing" && !special[key] {
 			names = append(names, key)
 			special[key] = true
 		}
