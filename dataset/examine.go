@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/noregret/noregret/internal/random"
@@ -87,14 +88,14 @@ type examiner struct {
 // Examine looks for columns that cannot help or help too much: constant, numbered, telling the
 // label or equal to others. With test, which must have the schema of train, it also looks for
 // columns that are distributed otherwise there, by the distance of the distribution functions at
-// the bounds of 32 equal parts of the values and of the rows, smaller at both ends (Kolmogorov
-// and Smirnov, at the level .001 divided by the number of features, and at least .1), and for
-// labels whose shares differ, by the normal test of two shares at the level .001 divided by the
-// number of labels. It makes two passes over train and one over test, in the order of the rows,
-// and looks at the first 4,096 features and sets of at most 64 labels in detail. Features that
-// have only numbers, of svmlight, VW and hashing, are there if a row has them; a pass before the
-// others finds these. Findings come in the order of the kinds, then of the features. skipped has
-// a sentence on each check that was left out and why.
+// the bounds of 32 equal parts of the values and of the rows, smaller at both ends and with parts
+// of their own for values that repeat (Kolmogorov and Smirnov, at the level .001 divided by the
+// number of features, and at least .1), and for labels whose shares differ, by the normal test of
+// two shares at the level .001 divided by the number of labels. It makes two passes over train and
+// one over test, in the order of the rows, and looks at the first 4,096 features and sets of at
+// most 64 labels in detail. Features that have only numbers, of svmlight, VW and hashing, are there
+// if a row has them; a pass before the others finds these. Findings come in the order of the kinds,
+// then of the features. skipped has a sentence on each check that was left out and why.
 func Examine(train, test *Set) (found []Finding, skipped []string, err error) {
 	e := &examiner{info: train.Info()}
 	if err := e.start(train); err != nil {
@@ -307,11 +308,21 @@ func (e *examiner) third(_ int64, _ int, values []float64) {
 	}
 }
 
+// constants finds columns of one number, and categorical ones that have one value in every row.
 func (e *examiner) constants() (out []Finding) {
 	for i, f := range e.facts {
-		if f.low == f.high && e.info.Rows > 1 && !e.group[i] && !e.word[i] && !strings.Contains(e.column[i], "=") {
-			out = append(out, Finding{Constant, e.column[i], fmt.Sprintf("every row has the value %v", f.low)})
+		var value string
+		switch {
+		case f.low != f.high || e.info.Rows < 2 || e.word[i]:
+			continue
+		case e.group[i] && f.low != 0:
+			value = strconv.Quote(strings.TrimPrefix(e.name(i), e.column[i]+"="))
+		case e.group[i] || strings.Contains(e.column[i], "="):
+			continue
+		default:
+			value = fmt.Sprint(f.low)
 		}
+		out = append(out, Finding{Constant, e.column[i], "every row has the value " + value})
 	}
 	return out
 }

@@ -36,6 +36,10 @@ func TestExamine(t *testing.T) {
 	}{
 		{"sound", nil, nil},
 		{"constant", func(_ int, row map[string]string) { row["b"] = "3" }, []string{"constant b"}},
+		{"constant category", func(_ int, row map[string]string) { row["c"] = "EUR=" }, []string{"constant c"}},
+		{"a category beside missing cells", func(i int, row map[string]string) {
+			row["c"] = []string{"EUR", ""}[i%2]
+		}, nil},
 		{"numbered", func(i int, row map[string]string) { row["b"] = fmt.Sprint(5000 - 2*i) }, []string{"id-like b"}},
 		{"a number of its own", func(i int, row map[string]string) { row["b"] = fmt.Sprint(i * 777 % 1009) }, []string{
 			"id-like b",
@@ -61,6 +65,26 @@ func TestExamine(t *testing.T) {
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+}
+
+// A constant category is told by its value, whatever the format, and no value of another column is.
+func TestExamineConstantCategory(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.csv":   "c,d,e,y\nEUR,p,,1\nEUR,q,,0\nEUR,p,,1\n",
+		"a.jsonl": `{"c":"EUR","d":"p","e":"","y":1}` + "\n" + `{"c":"EUR","d":"q","e":"","y":0}` + "\n",
+	} {
+		set := load(t, Options{Categorical: []string{"e"}}, writeFile(t, name, text))
+		found, _, err := Examine(set, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []Finding{
+			{Constant, "c", `every row has the value "EUR"`}, {Constant, "e", `every row has the value ""`},
+		}
+		if d := cmp.Diff(want, found); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
 }

@@ -2,19 +2,29 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
 // cut makes the bins of equal shares from the sorted sample, with finer ones at both ends, each of
 // half the share of the next, down to a single value: rows of a rare label may be there. Equal
-// bounds are one.
+// bounds are one. A value that the sample repeats has a bin of its own, lest the zeros of most rows
+// hide the few values just above them.
 func (f *featureFacts) cut(classes int) {
 	n := len(f.sample)
+	bound := func(i int) {
+		v := f.sample[i]
+		f.cuts = append(f.cuts, v)
+		if i > 0 && f.sample[i-1] == v || i+1 < n && f.sample[i+1] == v {
+			f.cuts = append(f.cuts, math.Nextafter(v, math.Inf(1)))
+		}
+	}
 	for k := 1; k < examineBins && n > 0; k++ {
-		f.cuts = append(f.cuts, f.sample[k*n/examineBins])
+		bound(k * n / examineBins)
 	}
 	for share := n / examineBins / 2; share > 0; share /= 2 {
-		f.cuts = append(f.cuts, f.sample[share], f.sample[n-share])
+		bound(share)
+		bound(n - share)
 	}
 	slices.Sort(f.cuts)
 	f.cuts = slices.Compact(f.cuts)

@@ -50,3 +50,40 @@ func TestExamineHeavyTails(t *testing.T) {
 		}
 	}
 }
+
+// A column in which most rows have one value tells a label by the values above it or below, however
+// wide their range, also if the other rows have some of them.
+func TestExamineOrderBesideOneValue(t *testing.T) {
+	for _, share := range []int{10, 100, 400, 2000} { // one row of so many is fraud
+		for _, values := range []int{1, 3, 10, 60, 90, 120, 400, 2000, 100_000} {
+			r := rand.New(rand.NewPCG(uint64(share), uint64(values)))
+			var b strings.Builder
+			b.WriteString("above,below,some,few,cents,no,y\n")
+			for i := range 30_000 {
+				days, some, few, no := 0, 0, r.IntN(3), 0
+				if i*7919%30_000%share == 0 {
+					days = 1 + r.IntN(values)
+					some, few, no = days, 3+r.IntN(values), days
+				} else if u := r.Float64(); u < .1 {
+					if no = 1 + r.IntN(values); u < .005 { // the AUC is .95, and at least .9975
+						some = no
+					}
+				}
+				fmt.Fprintf(&b, "%d,%d,%d,%d,%.2f,%d,%v\n", days, 7-days, some, few, float64(days)*1.01, no, days > 0)
+			}
+			found, _, err := Examine(load(t, Options{}, writeFile(t, "a.csv", b.String())), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, f := range found {
+				if f.Kind == Leaking {
+					got += f.Column + " "
+				}
+			}
+			if want := "above below some few cents "; got != want {
+				t.Errorf("one of %d, %d values: leaking are %s, want %s", share, values, got, want)
+			}
+		}
+	}
+}
