@@ -2,6 +2,7 @@ package serving
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify"
@@ -118,6 +119,17 @@ func (r *rival) add(m measure.Objective, positive, learned, start bool) error {
 		return nil
 	}
 	rows := r.Learned.Positives() + r.Learned.Negatives()
+	worse, better := apart(now, before)
 	return noregret.Errorf(noregret.Diverged, "", "what was learned is worse than the model of the start by more "+
-		"than chance: on the latest %v labelled rows the measure is %.4g of %.4g", rows, now, before)
+		"than chance: on the latest %v labelled rows its measure is %s, that of the start %s", rows, worse, better)
+}
+
+// apart formats two different numbers with 4 digits, or as many as tell them apart.
+func apart(a, b float64) (string, string) {
+	for digits := 4; ; digits++ {
+		s, t := strconv.FormatFloat(a, 'g', digits, 64), strconv.FormatFloat(b, 'g', digits, 64)
+		if s != t || digits == 17 {
+			return s, t
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -46,6 +47,23 @@ func TestRival(t *testing.T) {
 		}
 		if found < c.least || found > c.most {
 			t.Errorf("%s: %d of 100 are found to be worse, want %d to %d", name, found, c.least, c.most)
+		}
+	}
+}
+
+// The two measures of the message differ as printed.
+func TestApart(t *testing.T) {
+	for _, c := range []struct {
+		a, b     float64
+		s, other string
+	}{
+		{0.5, 0.75, "0.5", "0.75"},
+		{0.12345, 0.23456, "0.1235", "0.2346"},
+		{0.774612, 0.774644, "0.77461", "0.77464"},
+		{0.7746, math.Nextafter(0.7746, 1), "0.7746", "0.7746000000000001"},
+	} {
+		if s, other := apart(c.a, c.b); s != c.s || other != c.other {
+			t.Errorf("%v and %v: %s and %s, want %s and %s", c.a, c.b, s, other, c.s, c.other)
 		}
 	}
 }
