@@ -126,6 +126,11 @@ func (f *answerFlags) decider(r *modelReader) (*decider, error) {
 				"the model of a shard and one merged from shards have no calibration: run one more pass with "+
 					"--from and --calibration platt or isotonic on all shards, and merge them")
 		}
+		if m.Privacy != nil && name != "top" {
+			return nil, noregret.Errorf(noregret.Usage, "--"+name,
+				"a private model has no probabilities, because its training "+
+					"holds nothing out; --top needs none")
+		}
 		if m.Calibration == nil && name != "top" {
 			return nil, noregret.Errorf(noregret.Usage, "--"+name,
 				"the model has no calibration, because training held "+

@@ -211,6 +211,21 @@ func TestTrainPrivatePrintsNothingElse(t *testing.T) {
 	}
 }
 
+// What needs probabilities is refused for a private model without advice that --private refuses.
+func TestPredictPrivate(t *testing.T) {
+	t.Chdir(privateFile(t, 12, someRow))
+	cmds.Printed(t, append(strings.Fields(trainPrivate), "--insecure-noise-seed-for-testing", "3", "in.svm")...)
+	for _, flag := range []string{"--at-recall=.8", "--at-precision=.8", "--proba", "--costs=fn=10,fp=1"} {
+		status, _, stderr := cmds.Try(t.Context(), "predict", "--model", "m.json", flag, "in.svm")
+		name, _, _ := strings.Cut(flag, "=")
+		want := name + ": a private model has no probabilities"
+		if status != 2 || !strings.Contains(stderr, want) || strings.Contains(stderr, "--calibration") {
+			t.Errorf("%s: status %d, %s", flag, status, stderr)
+		}
+	}
+	cmds.Printed(t, "predict", "--model", "m.json", "--top", "3", "in.svm")
+}
+
 const (
 	mortal = "noregret-mortal" // the command that dies after some durable writes
 	dieAt  = "NOREGRET_TEST_DIE_AT"
