@@ -241,7 +241,13 @@ func printSearch(w io.Writer, m *classify.Model) error {
 	for _, f := range m.Figures.Values {
 		figures.Add(f.Measure, show.Number(f.Value).String(), show.Number(f.Low).String(), show.Number(f.High).String())
 	}
-	return errors.Join(err, figures.Write(w))
+	err = errors.Join(err, figures.Write(w))
+	if f, n := m.Figures, m.Data.Train.Rows; m.Search == nil && f.Source == "cross-fitted" && f.Rows < n/2 {
+		_, e := fmt.Fprintf(w, "these are of models of fewer rows, cross-fitted on %d of %d: this model may differ\n",
+			f.Rows, n)
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 func trainedLine(m *classify.Model) string {
