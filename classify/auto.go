@@ -230,7 +230,10 @@ func fitAuto(ctx context.Context, data Data, opt Options) (*Result, error) {
 // search compares the candidates and returns them with the last comparison.
 func (a *autoFit) search(base Data) ([]recipe, *comparedOn, error) {
 	forSearch := a.budget / 2
-	all := a.featureRecipes(base)
+	all, err := a.featureRecipes(base)
+	if err != nil {
+		return nil, nil, err
+	}
 	first, err := a.rung(base, "first", 2, firstIterations, all, forSearch*0.25, leastFirst, mostFirst)
 	if err != nil {
 		return nil, nil, err
@@ -366,18 +369,24 @@ func (a *autoFit) compare(recipes []recipe, on *comparedOn) ([]int, error) {
 	return order, nil
 }
 
-// featureRecipes are the candidates that differ in their features and scales only.
-func (a *autoFit) featureRecipes(d Data) []recipe {
+// featureRecipes are the candidates that differ in their features and scales only. Logarithms and
+// ranks are among them if d has columns that they change.
+func (a *autoFit) featureRecipes(d Data) ([]recipe, error) {
 	learner := a.firstLearner()
 	var out []recipe
 	for _, scale := range []string{scaleStandard, scaleMaxAbs, scaleNone} {
 		out = append(out, recipe{scale: scale, algorithm: learner, lambda: 1})
 	}
-	columns := []string{""}
-	if isDense(a.price.columns, a.price.nonZeros) || a.price.columns <= mostAutoDense {
-		columns = []string{"", "log", "rank"}
+	columns := []string{}
+	t, err := newTransform(a.ctx, d, features{columns: "log"}, 0)
+	if err != nil {
+		return nil, err
 	}
-	for _, c := range columns[1:] {
+	if t != nil {
+		columns = []string{"log", "rank"}
+		a.price.mapped = float64(len(t.Columns))
+	}
+	for _, c := range columns {
 		out = append(out, recipe{features: features{columns: c}, scale: scaleStandard, algorithm: learner, lambda: 1})
 	}
 	products := recipe{features: features{products: true}, scale: scaleStandard, algorithm: learner, lambda: 1}
@@ -386,7 +395,7 @@ func (a *autoFit) featureRecipes(d Data) []recipe {
 	if a.price.columns <= mostAutoDense && cheap {
 		out = append(out, products)
 	}
-	return out
+	return out, nil
 }
 
 // firstLearner is the algorithm that features are compared with: an optimum with the weights of the

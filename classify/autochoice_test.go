@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -286,5 +287,57 @@ func TestLastTrainingGoesOn(t *testing.T) {
 		if n := result.Passes; n < x.least || n > x.most {
 			t.Errorf("%s: the last training has %d passes, want %d to %d", name, n, x.least, x.most)
 		}
+	}
+}
+
+// Logarithms and ranks change the columns of numbers only: beside many columns of words they cost
+// little, so that many rows can be compared, and all rows decide at the end. Where there are no
+// such columns, they are no candidates.
+func TestChangedColumnsBesideWords(t *testing.T) {
+	const words = 400
+	mixed := func(numbers int) Data {
+		b, err := dataset.NewBuilder(numbers+words, "0", "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := random.New(4, "words")
+		for range 12_000 {
+			amount, word := 3*rng.NormFloat64(), rng.IntN(words)
+			class := 0
+			if amount+rng.NormFloat64()+float64(word%7)/2 > 5 {
+				class = 1
+			}
+			index, value := []uint32{uint32(numbers + word)}, []float32{1}
+			if numbers > 0 {
+				index, value = append([]uint32{0}, index...), append([]float32{float32(math.Exp(amount))}, value...)
+			}
+			if err := b.Add(index, value, class, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return builtData(t, b, Binary)
+	}
+	for numbers, want := range []bool{false, true} {
+		a, err := newAutoFit(t.Context(), mixed(numbers), Options{Seed: 1, Measure: measure.FBeta{B: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recipes, err := a.featureRecipes(a.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(recipes, func(r recipe) bool { return r.features.columns != "" }); got != want {
+			t.Errorf("%d columns of numbers: changed columns are tried: %v", numbers, got)
+		}
+		if n := a.price.numbers(features{columns: "rank"}); n > 5 {
+			t.Errorf("%d columns of numbers: a row has %v of them with ranks", numbers, n)
+		}
+	}
+	m := autoModel(t, mixed(1), measure.FBeta{B: 1})
+	if m.Transform == nil || len(m.Transform.Columns) != 1 {
+		t.Errorf("the amounts have no logarithms: %+v", m.Search.Tried[m.Search.Chosen])
+	}
+	if last := m.Search.Tried[m.Search.Chosen].Rows; last < 2000 || m.Figures.Rows != 12_000 {
+		t.Errorf("%d rows are compared, the figures are of %d", last, m.Figures.Rows)
 	}
 }

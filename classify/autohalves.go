@@ -43,7 +43,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 		iterations += 2
 	}
 	price := priceOf(iterations)
-	if price > left && (!isBatch(r.algorithm) || int64(on.rows) >= n/2) {
+	if most := int64(on.rows) >= n/2; price > left && (most || !isBatch(r.algorithm) && price > left+a.price.training) {
 		return nil, nil
 	}
 	whole, err := a.comparison(a.data, by, iterations)

@@ -9,7 +9,9 @@ import (
 // prices are the sizes of data on which the time of trainings depends.
 type prices struct {
 	rows, columns, nonZeros, outputs float64 // columns and values that are not 0 of a row
-	// products is the number of columns of which products are made.
+	// mapped is the number of columns that logarithms and ranks change, and products that of those
+	// of which products are made.
+	mapped   float64
 	products int
 	// stepBase is the price of a step without its numbers.
 	stepBase float64
@@ -136,8 +138,8 @@ func isDense(columns, nonZeros float64) bool { return nonZeros >= float64(leastD
 // features.
 func (p *prices) width(f features) (columns, nonZeros, products float64) {
 	columns, nonZeros = p.columns, p.nonZeros
-	if f.columns != "" {
-		nonZeros = columns // zeros become other numbers
+	if f.columns == "rank" {
+		nonZeros = min(columns, nonZeros+float64(p.mapped/2)) // zeros change: less than half
 	}
 	if f.products {
 		n := p.factors()
