@@ -94,7 +94,14 @@ func (c *columnCensus) number(v, center float64) {
 // addLarge counts a value if it is large. Where a center was subtracted, those of 0 and -1 are so,
 // which often say "never" and then need not be told apart.
 func (c *columnCensus) addLarge(v, center float64) {
-	if isLarge(v) && v != -center && v != -1-center {
+	if isLarge(v) {
+		c.addCounted(v, center)
+	}
+}
+
+// addCounted is addLarge for a value of any size that counts as large.
+func (c *columnCensus) addCounted(v, center float64) {
+	if v != -center && v != -1-center {
 		c.large.add(v)
 		c.larges++
 	}

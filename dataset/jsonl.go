@@ -409,9 +409,11 @@ func (p *jsonParser) special(r *result, col *csvColumn, text []byte) error {
 }
 
 // countLarge counts the value of a key, which may have no column, if it is large and no schema says
-// how to read the key.
+// how to read the key. Smaller ones than in other formats are: to look the key up takes time, which
+// values near 0 are spared.
 func (p *jsonParser) countLarge(r *result, col *csvColumn, x float64) {
-	if p.opt.Schema != nil || !isLarge(x) {
+	const least = 1 << 10
+	if p.opt.Schema != nil || x > -least && x < least {
 		return
 	}
 	center := 0.0
@@ -419,7 +421,7 @@ func (p *jsonParser) countLarge(r *result, col *csvColumn, x float64) {
 		center = col.center
 	}
 	if c := p.census(r); c != nil {
-		c.addLarge(x, center)
+		c.addCounted(x, center)
 	}
 }
 

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -67,6 +68,23 @@ func TestJSONLNull(t *testing.T) {
 	_, err := readAll(Options{Missing: MissingError}, path)
 	if want := `a.jsonl:1: key "a": cell "null": the value is missing`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %s", err, want)
+	}
+}
+
+// Numbers of a key that float32 cannot tell apart are refused, also where they are not large.
+func TestJSONLNarrow(t *testing.T) {
+	var text strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&text, `{"label":%d,"day":2460310.%02d}`+"\n", i%2, i)
+	}
+	path := writeFile(t, "a.jsonl", text.String())
+	_, err := readAll(Options{}, path)
+	if want := `its large values lie between 2.46031e+06 and 2.46031019e+06`; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one with %s", err, want)
+	}
+	if _, err := readAll(Options{CenterColumns: []string{"day"}}, path); err != nil {
+		t.Error(err)
 	}
 }
 
