@@ -377,17 +377,16 @@ func (a *autoFit) featureRecipes(d Data) ([]recipe, error) {
 	for _, scale := range []string{scaleStandard, scaleMaxAbs, scaleNone} {
 		out = append(out, recipe{scale: scale, algorithm: learner, lambda: 1})
 	}
-	columns := []string{}
 	t, err := newTransform(a.ctx, d, features{columns: "log"}, 0)
 	if err != nil {
 		return nil, err
 	}
 	if t != nil {
-		columns = []string{"log", "rank"}
 		a.price.mapped = float64(len(t.Columns))
-	}
-	for _, c := range columns {
-		out = append(out, recipe{features: features{columns: c}, scale: scaleStandard, algorithm: learner, lambda: 1})
+		for _, c := range []string{"log", "rank"} {
+			f := features{columns: c}
+			out = append(out, recipe{features: f, scale: scaleStandard, algorithm: learner, lambda: 1})
+		}
 	}
 	products := recipe{features: features{products: true}, scale: scaleStandard, algorithm: learner, lambda: 1}
 	cheap := isDense(a.price.columns, a.price.nonZeros) || a.fits(products) ||

@@ -207,12 +207,13 @@ const (
 )
 
 // check returns an error if a column of so many rows cannot be meant to be read as it was; named
-// says that an option has named it as one of numbers.
+// says that it may count the rows.
 func (c *columnCensus) check(col *Column, rows int64, named bool) error {
 	if err := c.checkRange(col, rows); err != nil {
 		return err
 	}
-	if rows >= fewCells && c.ones == rows-1 && !named {
+	first := c.all.low + col.Center
+	if rows >= fewCells && c.ones == rows-1 && (first == 0 || first == 1) && !named {
 		return inColumn(col.Name, countsRows("its numbers count the %d rows, as an index does", rows))
 	}
 	if c.cells == 0 {

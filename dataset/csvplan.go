@@ -199,6 +199,10 @@ func (h *headRows) copied() []string {
 
 // plan determines the columns of a file from its start, which is all of it if whole is set.
 func (p *csvPlanner) plan(file string, head []byte, whole bool) (*csvPlan, error) {
+	few := bytes.Count(head, []byte("\n")) < lookRows
+	if few && p.columns == nil && p.partial && p.opt.Missing == MissingIndicator {
+		return nil, errPlanLater // before any row is looked at: this is asked again for every piece
+	}
 	delim, before := byte(0), 0
 	if p.opt.only == nil { // else the line is a row
 		delim, before = separatorLine(head)

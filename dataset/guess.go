@@ -40,7 +40,7 @@ type guess struct {
 	levels  []string        // Numeric: numbers among which the center is, if there is one
 	usual   bool            // Numeric: the first of them is not large
 	leveled bool            // Numeric: further ones are not needed
-	zero    bool            // Numeric: a number is 0 or -1
+	zeros   int             // Numeric: numbers 0 and -1
 	missing bool            // a value is missing
 	alone   bool            // Numeric: one number that is none settles the rest
 	days    map[string]bool // the different ones, up to fewestDays
@@ -135,39 +135,25 @@ func (g *guess) see(cell []byte, opt *Options, commas bool) {
 	}
 }
 
-// sentence counts a value that may be a text, and the words in it: those of two letters or more, of
-// which telephone and account numbers have none.
+// sentence counts a value that may be a text, and the words in it: its parts with a letter, of
+// which telephone and account numbers have few.
 func (g *guess) sentence(cell []byte) {
 	if g.kinds == nil {
 		g.kinds = map[string]bool{}
 	}
 	g.values++
 	for _, field := range bytes.Fields(cell) {
-		if g.fields++; isWord(field) {
+		if g.fields++; bytes.ContainsFunc(field, unicode.IsLetter) {
 			g.words++
 		}
 	}
 	g.kinds[string(cell)] = true
 }
 
-// isWord reports whether a part of a sentence has two letters or more and no digit.
-func isWord(field []byte) bool {
-	letters := 0
-	for _, r := range string(field) {
-		if unicode.IsDigit(r) {
-			return false
-		}
-		if unicode.IsLetter(r) {
-			letters++
-		}
-	}
-	return letters >= 2
-}
-
-// isText reports whether the values are sentences: three parts on average with blanks between, two
-// of them words, and most values new.
+// isText reports whether the values are sentences: three parts on average with blanks between, a
+// quarter of them words, and most values new.
 func (g *guess) isText() bool {
-	return g.kind == Categorical && g.fields >= 3*g.values && g.words >= 2*g.values && 2*len(g.kinds) > g.values &&
+	return g.kind == Categorical && g.fields >= 3*g.values && 4*g.words >= g.fields && 2*len(g.kinds) > g.values &&
 		g.values >= 5
 }
 
@@ -201,8 +187,10 @@ func (g *guess) level(cell []byte) {
 	n := g.set.first()
 	n.currency = g.money
 	v, ok := n.number(cell, nil)
+	if ok && (v == 0 || v == -1) {
+		g.zeros++
+	}
 	if !ok || v == 0 || v == -1 {
-		g.zero = g.zero || ok
 		return
 	}
 	g.usual = g.usual || len(g.levels) == 0 && !isLarge(v)
@@ -210,10 +198,18 @@ func (g *guess) level(cell []byte) {
 	g.leveled = g.usual && !g.center && !g.gaps && !g.unnamed
 }
 
-// isIndex reports whether a column without a name has a new whole number in each of the first rows.
+// isIndex reports whether a column without a name has another whole number in each of the first
+// rows, 0 among them at most once.
 func (g *guess) isIndex() bool {
-	return g.unnamed && g.kind == Numeric && g.marked == "" && len(g.levels) >= fewCells-1 &&
-		len(slices.Compact(slices.Sorted(slices.Values(g.levels)))) == len(g.levels)
+	if !g.unnamed || g.kind != Numeric || g.zeros > 1 || len(g.levels) < fewCells-1 {
+		return false
+	}
+	for _, cell := range g.levels {
+		if !isDigits([]byte(cell)) {
+			return false
+		}
+	}
+	return len(slices.Compact(slices.Sorted(slices.Values(g.levels)))) == len(g.levels)
 }
 
 // level is a number that level kept, and its place among them.
@@ -246,7 +242,7 @@ func (g *guess) centerOf(all []level) float64 {
 	if high.at < low.at {
 		median = high.value
 	}
-	missing := g.gaps && g.missing && !g.zero && isFar(all, median)
+	missing := g.gaps && g.missing && g.zeros == 0 && isFar(all, median)
 	if g.center || (missing || !g.usual && isLarge(median)) && math.Abs(median) < centerTo {
 		return median
 	}
@@ -254,13 +250,13 @@ func (g *guess) centerOf(all []level) float64 {
 }
 
 // isFar reports whether numbers, ascending, are so far from 0 that it is an outlier: all on one
-// side, and their median four standard deviations away, by the middle half of them. A column with
-// a long tail, which may be read by its logarithms, is not so far from 0.
+// side, and their median four standard deviations away, by the middle half of them, which differ. A
+// column with a long tail, which may be read by its logarithms, is not so far from 0.
 func isFar(all []level, median float64) bool {
 	const fewest, quartiles = 5, 1.349 // of a normal distribution, in standard deviations
 	low, high := all[0].value, all[len(all)-1].value
 	half := all[3*len(all)/4].value - all[len(all)/4].value
-	return len(all) >= fewest && (low > 0 || high < 0) && math.Abs(median)*quartiles > 4*half
+	return len(all) >= fewest && (low > 0 || high < 0) && half > 0 && math.Abs(median)*quartiles > 4*half
 }
 
 // fewestDays is the number of different days YYYYMMDD that make a column of numbers one of dates,

@@ -30,7 +30,7 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 			}
 		}
 	}
-	opt.lateBase = true
+	opt.loaded = true
 	s, err := Open(ctx, inputs, opt)
 	if err != nil {
 		return nil, err

@@ -162,7 +162,7 @@ type Options struct {
 	chunkBytes int   // size of the pieces of text that are parsed in parallel; 0: 256 KiB
 	lineLimit  int   // longest line; 0: 64 MiB
 	asked      asked // options as given, before defaults
-	lateBase   bool  // keep indices as written: Load determines the base at the end
+	loaded     bool  // by Load: indices stay as written until the end, which may refuse columns
 
 	only    map[string]bool // OnlyLabels, or nil
 	nominal []string        // CSV that was ARFF: columns that are categorical without another role

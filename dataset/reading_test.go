@@ -162,6 +162,12 @@ func TestReadings(t *testing.T) {
 			"8.5 -1.5 - 3.5 -11.5 -",
 		},
 		{
+			"gaps beside ones", "a,y\n1,p\n1,q\n,p\n1,q\n1,p\n1,q\n",
+			Options{},
+			Column{Kind: Numeric},
+			"1 1 - 1 1 1",
+		},
+		{
 			"gaps that are 0 by a flag", "a,y\n300,p\n290,q\n,p\n295,q\n280,p\n291.5,q\n",
 			Options{Missing: MissingZero},
 			Column{Kind: Numeric},
@@ -636,6 +642,105 @@ func TestHeaderOfTexts(t *testing.T) {
 	}
 }
 
+// A column of row numbers is refused where it is one beyond doubt.
+func TestRowNumbers(t *testing.T) {
+	const counts, unnamed = "its numbers count the 30 rows", "the header has no name for it"
+	rows := func(cell func(int) string) string {
+		var text strings.Builder
+		for i := range 30 {
+			fmt.Fprintf(&text, "%s,%d,%c\n", cell(i), i%7, "pq"[i%2])
+		}
+		return text.String()
+	}
+	from := func(first int) string { return rows(func(i int) string { return strconv.Itoa(first + i) }) }
+	shuffled := func(i int) string { return strconv.Itoa(i * 7 % 30) }
+	repeated := func(i int) string { return strconv.Itoa(i * i % 11) }
+	mostlyZero := func(i int) string { return strconv.Itoa(i * (i % 2)) }
+	for name, c := range map[string]struct {
+		text string
+		opt  Options
+		want string
+	}{
+		"from 0":               {"i,a,y\n" + from(0), Options{}, counts},
+		"from 1":               {"i,a,y\n" + from(1), Options{}, counts},
+		"years":                {"i,a,y\n" + from(1990), Options{}, ""},
+		"named":                {"i,a,y\n" + from(0), Options{CenterColumns: []string{"i"}}, ""},
+		"left out":             {"i,a,y\n" + from(0), Options{IgnoreColumns: []string{"i"}}, ""},
+		"shuffled":             {"i,a,y\n" + rows(shuffled), Options{}, ""},
+		"without a name":       {",a,y\n" + rows(shuffled), Options{Missing: MissingZero}, unnamed},
+		"of pandas":            {"Unnamed: 0,a,y\n" + rows(shuffled), Options{}, unnamed},
+		"no name, but named":   {",a,y\n" + rows(shuffled), Options{CenterColumns: []string{"c1"}}, ""},
+		"no name, percent":     {",a,y\n" + rows(func(i int) string { return shuffled(i) + "%" }), Options{}, ""},
+		"no name, a number":    {",a,y\n" + rows(repeated), Options{}, ""},
+		"no name, mostly zero": {",a,y\n" + rows(mostlyZero), Options{}, ""},
+	} {
+		set, err := Load(t.Context(), []string{writeFile(t, "a.csv", c.text)}, c.opt)
+		if err == nil {
+			err = set.Close()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+	// A stream ends too late to refuse one.
+	if _, err := readAll(Options{}, writeFile(t, "a.csv", "i,a,y\n"+from(0))); err != nil {
+		t.Error(err)
+	}
+}
+
+// Sentences are texts in any script, with numbers among them; telephone and account numbers are
+// none.
+func TestSentences(t *testing.T) {
+	for text, want := range map[string]ColumnKind{
+		"the %d cats sat":             Text,
+		"मैं हूँ %d":                  Text,
+		"我 爱 你 %d":                    Text,
+		"Jaws %d (1975)":              Text,
+		"GET /p%d/x.html 200 11":      Text,
+		"A1%d B22 C3":                 Text,
+		"+49 30 4175%d":               Categorical,
+		"DE92 1187 1723 2670 6106 %d": Categorical,
+		"one%d two":                   Categorical,
+	} {
+		var rows strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&rows, "\""+text+"\",%c\n", 10+i, "pq"[i%2])
+		}
+		set := load(t, Options{}, writeFile(t, "a.csv", "a,y\n"+rows.String()))
+		if got := set.Info().Schema.Columns[0].Kind; got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// | stands between cells where the name or the line says that the text is CSV.
+func TestPipes(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text string
+		want       Format
+	}{
+		"a header":             {"a.txt", "a|b|y\n1|2|p\n3|4|q\n", CSV},
+		"an index":             {"a.csv", "|a|y\nr1|2|p\nr2|4|q\n", CSV},
+		"blanks in CSV":        {"a.csv", "1 | 2 | p\n3 | 4 | q\n", CSV},
+		"its extension":        {"a.psv", "1 | 2 | p\n3 | 4 | q\n", CSV},
+		"VW":                   {"a.txt", "1 | a b:2\n-1 | c\n", VW},
+		"VW without a label":   {"a.vw", "|f a b:2\n|f c\n", VW},
+		"commas beside a pipe": {"a.csv", "a|b,c,y\n1,2,p\n3,4,q\n", CSV},
+	} {
+		set, err := Load(t.Context(), []string{writeFile(t, c.file, c.text)}, Options{AllowNoLabel: true})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := set.Info().Schema.Format; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What is nearly numbers, names or lost in rounding is refused by name, whatever the pieces.
 func TestReadingErrors(t *testing.T) {
 	for _, c := range []struct {
@@ -717,18 +822,6 @@ func TestReadingErrors(t *testing.T) {
 			`:2: column "a": nearly each of 20 values is new, as in a column of names, texts or numbers of another ` +
 				`notation (the first is "+49 30 4100 7"): leave it out (--ignore-columns), or say that they are texts ` +
 				`(--text) or categories (--categorical)`,
-		},
-		{
-			"row numbers", "a,y\n" + many(20, "%d,p\n"),
-			Options{},
-			`: column "a": its numbers count the 20 rows, as an index does: leave it out (--ignore-columns), or say that ` +
-				`they are numbers (--center)`,
-		},
-		{
-			"shuffled row numbers", ",a,y\n" + many(20, "%[1]d7,1,p\n"),
-			Options{Missing: MissingZero},
-			`:1: column "c1": the header has no name for it, and each of the first rows another whole number, as an index ` +
-				`has: leave it out (--ignore-columns), or say that they are numbers (--center)`,
 		},
 		{
 			"too small for float32", "a,y\n" + many(9, "%de-60,p\n"),

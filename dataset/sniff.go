@@ -93,7 +93,7 @@ func (in *input) looksLike(head []byte) (format Format, line []byte) {
 		return IDX, line
 	case len(line) > 0 && line[0] == '{':
 		return JSONL, line
-	case looksLikeVW(line):
+	case byName != CSV && looksLikeVW(line):
 		return VW, line
 	case looksLikeSVMLight(line):
 		return SVMLight, line
@@ -101,7 +101,7 @@ func (in *input) looksLike(head []byte) (format Format, line []byte) {
 		return CSV, line
 	case byName != Auto:
 		return byName, line
-	case bytes.ContainsAny(line, ",;\t"):
+	case bytes.ContainsAny(line, ",;\t|"):
 		return CSV, line
 	}
 	return Auto, line
@@ -149,7 +149,7 @@ func isTSV(name string) bool { return extension(name) == ".tsv" }
 
 func formatOfName(name string) Format {
 	switch extension(name) {
-	case ".csv", ".tsv", ".data", ".arff":
+	case ".csv", ".tsv", ".psv", ".data", ".arff":
 		return CSV
 	case ".jsonl", ".ndjson", ".json":
 		return JSONL

@@ -203,7 +203,7 @@ func (s *Stream) chooseBase() {
 	case s.opt.Schema != nil:
 	case s.opt.Bits > 0:
 		s.opt.Base = BaseZero // hashing takes indices as written
-	case s.opt.lateBase && s.opt.Base == BaseAuto:
+	case s.opt.loaded && s.opt.Base == BaseAuto:
 	case s.opt.Base == BaseAuto:
 		s.opt.Base = BaseOne
 	}
@@ -338,7 +338,8 @@ func (s *Stream) checkColumns() error {
 		if i := slices.IndexFunc(s.schema.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
 			col = s.schema.Columns[i]
 		}
-		named := slices.Contains(s.opt.CenterColumns, name)
+		// A stream ends too late to refuse a column that counts the rows.
+		named := !s.opt.loaded || slices.Contains(s.opt.CenterColumns, name)
 		if err := s.census.of(name).check(&col, s.info.Rows, named); err != nil {
 			if _, ok := errors.AsType[*noregret.Error](err); ok {
 				return err

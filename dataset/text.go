@@ -126,7 +126,7 @@ func (s *textSource) fillFrom(c *chunk) error {
 	s.carry = s.carry[:0]
 	size := max(s.opt.chunkBytes, len(buf)+1)
 	scanned, q, cut := 0, s.quote, 0
-	live := s.cur.live && !s.opt.lateBase
+	live := s.cur.live && !s.opt.loaded
 	for cut == 0 && !s.ended {
 		if size > s.opt.lineLimit {
 			return noregret.BadInputf(place(s.cur.name, s.line),

@@ -82,10 +82,11 @@ func (f *Flags) Register(cmd *cobra.Command) {
 			"numbers and dates, -, --, ., #N/A, \\N, missing, none, unknown, <NA>")
 	s.StringSliceVar(&f.center, "center", f.center,
 		"CSV, JSON lines: columns of numbers from which the median of the first rows is subtracted; where it is "+
-			"16,777,216 or more, it is without the flag; they are no dates such as 20240131")
+			"16,777,216 or more, or cells are missing and 0 is far from all others, it is without the flag; "+
+			"they are no dates such as 20240131")
 	s.StringSliceVar(&f.ignore, "ignore-columns", f.ignore, "CSV: columns to skip; JSON lines: keys to skip")
 	s.Var(command.NewChoice(&f.Missing, "error", "zero", "indicator"), "missing",
-		"what a missing number of CSV becomes; indicator is 0 and a feature of its own (default indicator)")
+		"what a missing number becomes; indicator is 0 and a feature of its own (default indicator)")
 	s.StringVar(&f.tempDir, "temp-dir", f.tempDir, "directory of the temporary file for data larger than memory")
 }
 
