@@ -25,7 +25,8 @@ type warmStart struct {
 
 // halves trains the chosen recipe on each half of all rows and decides the other half, unless the
 // comparison had all rows, or too many are left for memory or, if it had most of them, for the
-// budget. It is then nil. The last training begins with the mean of what batch algorithms have
+// budget. If it had fewer, a learner of single rows may exceed the budget by one training. Without
+// halves the result is nil. The last training begins with the mean of what batch algorithms have
 // found there, so that all rows together cost little more than one training.
 func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	n := a.part.Rows

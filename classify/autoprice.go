@@ -138,8 +138,8 @@ func isDense(columns, nonZeros float64) bool { return nonZeros >= float64(leastD
 // features.
 func (p *prices) width(f features) (columns, nonZeros, products float64) {
 	columns, nonZeros = p.columns, p.nonZeros
-	if f.columns == "rank" {
-		nonZeros = min(columns, nonZeros+float64(p.mapped/2)) // zeros change: less than half
+	if f.columns == "rank" { // the zeros of these columns, less than half, become other numbers
+		nonZeros = min(columns, nonZeros+float64(p.mapped/2))
 	}
 	if f.products {
 		n := p.factors()
