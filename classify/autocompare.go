@@ -21,8 +21,9 @@ type comparedResult struct {
 type crossFitted struct {
 	scores  [][]float64 // of each entry by the model of its fold, less the model's thresholds
 	plain   decided
-	tuned   *decided // nil if the threshold is not tuned
-	offsets []float64
+	tuned   *decided    // nil if the threshold is not tuned
+	offsets []float64   // the thresholds that are tuned on all rows
+	without [][]float64 // those that are tuned without each fold
 	// spreads are those of the models of the folds, of two classes and in a comparison that was
 	// known to be the last before it began.
 	spreads []spread
@@ -232,7 +233,8 @@ func (a *autoFit) decide(out *crossFitted, r recipe, on *comparedOn) {
 	var tuned []int
 	for k := range on.folds {
 		from, to := on.span(k)
-		tuned = predict(tuned, from, to, a.tune(out.scores, order, on, k))
+		out.without = append(out.without, a.tune(out.scores, order, on, k))
+		tuned = predict(tuned, from, to, out.without[k])
 	}
 	d := a.counted(on, tuned)
 	out.tuned, out.offsets = &d, a.tune(out.scores, order, on, -1)

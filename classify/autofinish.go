@@ -21,7 +21,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	}
 	var figures *ModelFigures
 	if whole == nil {
-		figures = on.figures(a, a.nested(choices, on), chosenErrors)
+		figures = on.figures(a, a.expected(a.chosenWithout(choices, on), c, on), chosenErrors, nil)
 	} else {
 		// Whether to tune is decided again, on all rows.
 		both := a.choices([]recipe{c.recipe}, whole)
@@ -29,7 +29,9 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 		a.out.Chosen = slices.IndexFunc(choices, func(x choiceOf) bool {
 			return x.recipe == c.recipe && x.tuned == c.tuned
 		})
-		figures, on = a.halvesFigures(c, whole, on), whole
+		figures = whole.figures(a, a.expected([]*choiceOf{c, c}, c, whole), chosenErrors, nil)
+		a.raise(figures, c, whole, on)
+		on = whole
 	}
 	r, err := a.trainChosen(c)
 	if err != nil {

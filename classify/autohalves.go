@@ -121,23 +121,22 @@ func (t *Transform) alike(other *Transform) bool {
 	}) && slices.EqualFunc(t.Products, other.Products, func(a, b ProductColumn) bool { return a.Index == b.Index })
 }
 
-// halvesFigures are the figures of the decisions of a choice on halves of all rows, given the
-// comparison before. The model of all rows has seen twice as many as these. By how much this moves
-// a measure is guessed from how it moved between that comparison and the halves, for twice the rows
+// raise moves the upper ends of the figures of a choice on halves of all rows, given the comparison
+// before. The model of all rows has seen twice as many as these. By how much this moves a measure
+// is guessed from how it moved between that comparison and the halves, for twice the rows
 // or, if the step between the two is smaller, for the whole step: where it rises, the upper end of
 // the interval does. If the comparison had more rows of the rarer label than the halves, and so
 // fewer of the other, all rows are more than either had, and the better of the two counts. The
 // comparison may have had a few iterations more and chose its winner, which makes the guess too
 // low, or no preconditioner, which makes it too high.
-func (a *autoFit) halvesFigures(c *choiceOf, whole, before *comparedOn) *ModelFigures {
-	out := whole.figures(a, c.decided, chosenErrors)
+func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, whole, before *comparedOn) {
 	doublings := a.doublings(before, whole)
 	fewer := before.results[c.recipe].plain
 	if c.tuned {
 		fewer = *before.results[c.recipe].tuned
 	}
 	for _, m := range figureMeasures(a.data.Task, a.opt.Measure) {
-		f := out.Of(m.Name())
+		f := figures.Of(m.Name())
 		if f == nil || doublings == 0 {
 			continue
 		}
@@ -149,7 +148,6 @@ func (a *autoFit) halvesFigures(c *choiceOf, whole, before *comparedOn) *ModelFi
 			f.High = max(f.High, min(f.High+rise, 1))
 		}
 	}
-	return out
 }
 
 // doublings is how often the rows to train on are doubled from one comparison to another: of two

@@ -9,13 +9,14 @@ import (
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/compensated"
 
 	"golang.org/x/sync/errgroup"
 )
 
 // ModelFigures are the values of measures to expect on new rows: every row is predicted by a model
-// and a threshold that have not seen it, and if [Auto] compared candidates on these rows, by the
-// candidate that is chosen without it.
+// that has not seen it. Of what the rows also chose, such as the threshold and the candidate of
+// [Auto], the optimism is taken off: see docs/how-to/algorithm.md.
 type ModelFigures struct {
 	// Source says by which models: "cross-fitted" by models of other rows; "held out" by this model
 	// or, after a merge, by those of the shards, at a threshold of other rows that were held out;
@@ -74,19 +75,22 @@ func (f *ModelFigures) check() error {
 	return nil
 }
 
-// The sizes of [CrossFigures]: rows that are predicted, examples visited, and rows of each label.
+// The sizes of [Result.CrossFigures]: models, rows that are predicted, examples that each model
+// visits, and rows of each label.
 const (
-	mostFigureRows   = 10_000
+	figureFolds      = 5
+	mostFigureRows   = 20_000
 	mostFigureSteps  = 200_000
 	leastFigureLabel = 6
 )
 
 // CrossFigures adds the figures of a training of [Fit] with the same data and options, if it has
-// none yet, and changes nothing else: it trains on halves (thirds, for fewer than 2,000 rows) of at
-// most 10,000 rows and predicts the rest of them. The models see fewer rows than the one that is
-// trained on all, so the figures are rather too low. There are none for rows with several labels,
-// for separate held-out data and where a label has fewer than six rows, of which a warning is
-// added. Errors are those of [Fit].
+// none yet, and changes nothing else: it trains on four fifths of at most 20,000 rows and predicts
+// the rest of them, five times. The models see fewer rows than the one that is trained on all, so
+// the figures are rather too low. The intervals are for the draw of the rows and for that of a
+// model, by how far the five are apart on the same rows. There are none for rows with several
+// labels, for separate held-out data and where a label has fewer than six rows, of which a warning
+// is added. Errors are those of [Fit].
 func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error {
 	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
 		return nil
@@ -128,11 +132,7 @@ func (a *autoFit) crossFigures() (*ModelFigures, error) {
 	if err != nil {
 		return nil, err
 	}
-	folds := 2
-	if a.part.Rows < 2_000 {
-		folds = 3
-	}
-	on, err := a.comparison(d, division{folds, 1}, 0)
+	on, err := a.comparison(d, division{figureFolds, 1}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -140,23 +140,36 @@ func (a *autoFit) crossFigures() (*ModelFigures, error) {
 	if opt.Passes == nil {
 		opt.Passes = new(int(max(3, min(int64(defaultPasses(a.part.Rows, 1)), mostFigureSteps/int64(on.rows)))))
 	}
-	predicted := make([][]int, folds)
+	predicted := make([][]int, len(on.folds)) // of all rows, by the model of each fold
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range on.folds {
 		group.Go(func() (err error) {
-			predicted[i], err = on.folds[i].predict(ctx, opt)
+			predicted[i], err = on.folds[i].predict(ctx, opt, d)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return on.figures(a, a.counted(on, slices.Concat(predicted...)), namedErrors), nil
+	own, n := make([]int, len(on.truth)), a.labels()
+	of := make([][]float64, len(on.folds))
+	for k := range of {
+		of[k] = make([]float64, n*n)
+		from, to := on.span(k)
+		for i, row := range on.row {
+			p := predicted[k][row]
+			of[k][on.truth[i]*n+p] += on.weight[i]
+			if from <= i && i < to {
+				own[i] = p
+			}
+		}
+	}
+	return on.figures(a, a.counted(on, own), namedErrors, of), nil
 }
 
-// predict trains on the other rows of a fold and decides its rows.
-func (f *fold) predict(ctx context.Context, opt Options) ([]int, error) {
+// predict trains on the other rows of a fold and decides all rows.
+func (f *fold) predict(ctx context.Context, opt Options, all Data) ([]int, error) {
 	r, err := Fit(ctx, f.train, opt)
 	if err != nil {
 		return nil, err
@@ -165,7 +178,7 @@ func (f *fold) predict(ctx context.Context, opt Options) ([]int, error) {
 	var out []int
 	var scores []float64
 	thresholds := make([]float64, len(model.Models))
-	err = f.test.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
+	err = all.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
 		scores = model.Scores(scores[:0], index, value)
 		out = append(out, decision(scores, thresholds))
 		return nil
@@ -267,15 +280,63 @@ func (c *comparedOn) span(fold int) (from, to int) {
 	return c.ends[fold-1], c.ends[fold]
 }
 
-// nested returns the decisions of each fold's rows by the candidate that is chosen on the others.
-func (a *autoFit) nested(choices []choiceOf, on *comparedOn) decided {
-	predicted := make([]int, 0, len(on.truth))
-	for k := range on.ends {
-		from, to := on.span(k)
-		c := &choices[a.pick(choices, on, k).at]
-		predicted = append(predicted, c.decided.predicted[from:to]...)
+// chosenWithout returns the candidate that is chosen without each fold.
+func (a *autoFit) chosenWithout(choices []choiceOf, on *comparedOn) []*choiceOf {
+	out := make([]*choiceOf, len(on.folds))
+	for k := range out {
+		out[k] = &choices[a.pick(choices, on, k).at]
 	}
-	return a.counted(on, predicted)
+	return out
+}
+
+// expected is the confusion to expect of a choice on new rows, with its decisions: its decisions at
+// thresholds tuned on all rows, less their optimism. That is by how much the decisions of the rows
+// outside a fold, by what is chosen and tuned on them, are better than those of the fold's.
+//
+// The decisions of the folds alone would be as right in the mean, but measures that hardly matter
+// to the choice move with it: where F1 is flat around its best threshold, those of the folds lie
+// far from the one that is served, and their specificity many standard errors from that to come.
+func (a *autoFit) expected(without []*choiceOf, c *choiceOf, on *comparedOn) decided {
+	out := decided{predicted: make([]int, len(on.truth))}
+	n := a.labels()
+	out.cells = make([]float64, n*n)
+	part := 1 / float64(len(on.folds)-on.division.repeats) // each row is outside of so many
+	at := func(c *choiceOf, i, fold int) int {
+		switch {
+		case !c.tuned:
+			return c.decided.predicted[i]
+		case fold < 0:
+			return decision(c.result.scores[i], c.result.offsets)
+		}
+		return decision(c.result.scores[i], c.result.without[fold])
+	}
+	for i, k := range on.truth {
+		out.predicted[i] = at(c, i, -1)
+		out.cells[k*n+out.predicted[i]] += on.weight[i]
+	}
+	for fold, x := range without {
+		from, to := on.span(fold)
+		for i, k := range on.truth {
+			if from <= i && i < to {
+				out.cells[k*n+at(x, i, fold)] += on.weight[i]
+			} else if on.outside(fold, i) {
+				out.cells[k*n+at(x, i, fold)] -= float64(part * on.weight[i])
+			}
+		}
+	}
+	for k := range n {
+		row, had, has := out.cells[k*n:(k+1)*n], 0.0, 0.0
+		for j, v := range row {
+			had += v
+			row[j] = max(0, v)
+			has += row[j]
+		}
+		for j := range row {
+			row[j] *= had / max(has, math.SmallestNonzeroFloat64)
+		}
+	}
+	out.value = a.value(a.opt.Measure, out.cells)
+	return out
 }
 
 // slopes are the derivatives of a measure by the cells of a confusion.
@@ -350,26 +411,52 @@ func (a *autoFit) errorOfDifference(x, y []float64, on *comparedOn, without int)
 	return math.Sqrt(variance)
 }
 
-// The number of standard errors on both sides of a figure's value: more than 1.96, which would be
-// for the draw of the rows that were predicted only, because the models and thresholds of the folds
-// are not those that are trained on all rows. Simulations gave them: lab/docs/auto.md.
+// The number of standard errors of the draw of the rows on both sides of a figure's value: more
+// than 1.96 because the models and thresholds of the folds are not those that are trained on all
+// rows. Simulations gave them: lab/docs/auto.md. Where the models of the folds are compared, their
+// standard deviation times modelErrors is added in squares: the quantile of Student's t with four
+// degrees of freedom, for one more model beside the mean of five, 2.776·√(1 + 1/5).
 const (
 	namedErrors  = 2.2
 	chosenErrors = 2.6
+	modelErrors  = 3.04
 )
 
-// figures are the values of all measures of decisions, with so many standard errors to both sides.
-func (c *comparedOn) figures(a *autoFit, d decided, errors float64) *ModelFigures {
+// figures are the values of all measures of decisions, with so many standard errors to both sides,
+// and for how far the models with the given confusions on the same rows are apart.
+func (c *comparedOn) figures(a *autoFit, d decided, errors float64, models [][]float64) *ModelFigures {
 	out := &ModelFigures{Source: sourceCrossFitted, Rows: int64(c.rows), Folds: len(c.folds), Values: []Figure{}}
 	for _, m := range figureMeasures(a.data.Task, a.opt.Measure) {
 		v := a.value(m, d.cells)
 		if v-v != 0 {
 			continue
 		}
-		e := float64(errors * a.standardError(m, d, c))
-		out.Values = append(out.Values, figureOf(m.Name(), v, e, a.lowest(m, d.cells)))
+		drawn, apart := float64(errors*a.standardError(m, d, c)), float64(modelErrors*a.apart(m, models))
+		half := math.Sqrt(float64(drawn*drawn) + float64(apart*apart))
+		out.Values = append(out.Values, figureOf(m.Name(), v, half, a.lowest(m, d.cells)))
 	}
 	return out
+}
+
+// apart is the standard deviation of a measure over the confusions for which it is defined, 0 if
+// there are fewer than two.
+func (a *autoFit) apart(m measure.Objective, models [][]float64) float64 {
+	var values []float64
+	var sum, squares compensated.Sum
+	for _, cells := range models {
+		if v := a.value(m, cells); v-v == 0 {
+			values = append(values, v)
+			sum.Add(v)
+		}
+	}
+	if len(values) < 2 {
+		return 0
+	}
+	mean := sum.Value() / float64(len(values))
+	for _, v := range values {
+		squares.AddProduct(v-mean, v-mean)
+	}
+	return math.Sqrt(squares.Value() / float64(len(values)-1))
 }
 
 // figureMeasures are the measures of a task without a parameter, and the one that was trained for.

@@ -28,8 +28,8 @@ func TestRun(t *testing.T) {
 		want  string
 	}{
 		{[]string{"--algorithms", "spade,logistic"}, 1, "Auto is at most one spread behind the best single "},
-		{[]string{"--coverage", "--rows", "300"}, 7, "| page-blocks0 | auto      | gmean       | f1 "},
-		{[]string{"--coverage", "--rows", "300", "--algorithms", "spade"}, 7, "| page-blocks0 | spade "},
+		{[]string{"--coverage", "--rows", "300"}, 8, "| page-blocks0 | auto      | gmean       | f1 "},
+		{[]string{"--coverage", "--rows", "300", "--algorithms", "spade"}, 8, "| page-blocks0 | spade "},
 	} {
 		var out, notes strings.Builder
 		if err := labtest.Run(t.Context(), Command(), append(tc.args, common...), &out, &notes); err != nil {

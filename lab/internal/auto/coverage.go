@@ -87,7 +87,7 @@ func (o *options) coverage(ctx context.Context, r *study.Runner, set string, dat
 // figures are the measures whose figures are compared.
 func (o *options) figures(task classify.Task) []string {
 	if task == classify.Binary {
-		return []string{"f1", "gmean", "qmean", "min", "precision", "tpr", "accuracy"}
+		return []string{"f1", "gmean", "qmean", "min", "precision", "tpr", "tnr", "accuracy"}
 	}
 	return []string{"macro_f1", "macro_recall", "accuracy"}
 }

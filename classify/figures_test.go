@@ -1,0 +1,136 @@
+package classify
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// rareRows are rows of two features and a noise, some 4 % of them positive.
+func rareRows(seed uint64, n int) []Example {
+	rng := random.New(seed, "rare")
+	out := make([]Example, n)
+	for i := range out {
+		x, y, z := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		p := 1 / (1 + math.Exp(4.5-1.6*x-y))
+		out[i] = Example{
+			Index: []uint32{0, 1, 2}, Value: []float32{float32(x), float32(y), float32(z)},
+			Positive: rng.Float64() < p, Weight: 1,
+		}
+	}
+	return out
+}
+
+// The intervals hold the values of measures that move with the threshold, too: the threshold that
+// is best for F1 is uncertain, and a specificity at that of other rows far from the one at that of
+// the model. The random numbers are fixed.
+func TestIntervalsHoldBesideF1(t *testing.T) {
+	const trainings = 12
+	fresh := asData(t, rareRows(1000, 60_000))
+	for _, algorithm := range []string{Auto, "plugin"} {
+		held := map[string]int{}
+		measures := []string{"tnr", "tpr", "precision", "f1"}
+		for k := range trainings {
+			d := asData(t, rareRows(uint64(k+1), 4000))
+			opt := Options{Algorithm: algorithm, Measure: measure.FBeta{B: 1}, Seed: uint64(k + 1)}
+			r, err := Fit(t.Context(), d, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.CrossFigures(t.Context(), d, opt); err != nil {
+				t.Fatal(err)
+			}
+			c, err := Evaluate(t.Context(), fresh, r.Classifier())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range measures {
+				m, err := Binary.Measure(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f := r.Figures.Of(name); f.Low <= c.Value(m) && c.Value(m) <= f.High {
+					held[name]++
+				}
+			}
+		}
+		for _, name := range measures {
+			if held[name] < trainings-2 {
+				t.Errorf("%s: %d of %d intervals of 95 %% hold the %s", algorithm, held[name], trainings, name)
+			}
+		}
+	}
+}
+
+// The confusion to expect, by hand: six rows in two folds, the first three in the first.
+func TestExpected(t *testing.T) {
+	accuracy, err := Binary.Measure("accuracy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &autoFit{ctx: t.Context(), data: Data{Task: Binary}, opt: Options{Measure: accuracy, Seed: 1}}
+	d := asData(t, rareRows(3, 6))
+	on, err := a.comparison(d, division{2, 1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on.truth, on.weight = []int{0, 1, 1, 0, 1, 1}, []float64{1, 1, 2, 1, 1, 1}
+	scores := [][]float64{{1}, {3}, {-1}, {2}, {0}, {4}}
+	plain := a.counted(on, []int{0, 0, 1, 0, 1, 0})
+	c := &choiceOf{result: &crossFitted{scores: scores, offsets: []float64{2.5}, without: [][]float64{{0.5}, {3.5}}}}
+	c.tuned = true
+	// Above 2.5 are the second and the last row. Above .5, which the first fold is decided by, are
+	// the first and the second; of the other fold the first and the last. Above 3.5 are none of the
+	// second fold's but the last row, and none of the others.
+	//   on all rows:   positives 0 of 2 right; negatives 2 of weight 5 wrong
+	//   outside:       positives 1 of 2; negatives 1 of 5 wrong (the last)
+	//   folds:         positives 1 of 2; negatives 2 of 5 wrong (the second and the last)
+	want := []float64{0, 2, 3, 2}
+	got := a.expected([]*choiceOf{c, c}, c, on)
+	if diff := cmp.Diff(want, got.cells, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+		t.Error(diff)
+	}
+	if want := []int{1, 0, 1, 1, 1, 0}; !slices.Equal(got.predicted, want) || math.Abs(got.value-2.0/7) > 1e-12 {
+		t.Errorf("decisions %v of value %v, want %v and 2/7", got.predicted, got.value, want)
+	}
+	// Without a threshold that is tuned there is no optimism.
+	c = &choiceOf{result: c.result, decided: plain}
+	if got := a.expected([]*choiceOf{c, c}, c, on); !slices.Equal(got.predicted, plain.predicted) {
+		t.Errorf("decisions %v, want %v", got.predicted, plain.predicted)
+	} else if diff := cmp.Diff(plain.cells, got.cells, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+		t.Error(diff)
+	}
+	// No cell is below 0, and every label keeps its weight.
+	c = &choiceOf{tuned: true, result: &crossFitted{
+		scores: scores, offsets: []float64{9}, without: [][]float64{{3.5}, {0}},
+	}}
+	got = a.expected([]*choiceOf{c, c}, c, on)
+	if slices.Min(got.cells) < 0 || math.Abs(got.cells[0]+got.cells[1]-2) > 1e-12 ||
+		math.Abs(got.cells[2]+got.cells[3]-5) > 1e-12 {
+		t.Errorf("cells %v, want some from 0 that add up to 2 and 5", got.cells)
+	}
+}
+
+// The models of folds are apart by the standard deviation over those that have a value.
+func TestApart(t *testing.T) {
+	a := &autoFit{data: Data{Task: Binary}}
+	models := [][]float64{{3, 1, 0, 4}, {2, 2, 2, 2}, {0, 4, 0, 4}} // the last has no precision
+	for name, want := range map[string]float64{"tpr": math.Sqrt(7.0 / 48), "precision": math.Sqrt(1.0 / 8)} {
+		m, err := Binary.Measure(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.apart(m, models); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s is apart by %v, want %v", name, got, want)
+		}
+		if got := a.apart(m, models[:1]); got != 0 {
+			t.Errorf("%s of one model is apart by %v", name, got)
+		}
+	}
+}
