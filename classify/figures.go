@@ -15,8 +15,9 @@ import (
 )
 
 // ModelFigures are the values of measures to expect on new rows: every row is predicted by a model
-// that has not seen it. Of what the rows also chose, such as the threshold and the candidate of
-// [Auto], the optimism is taken off: see docs/how-to/algorithm.md.
+// that has not seen it. What the rows also choose, such as the threshold and the candidate of
+// [Auto], is that of the model, without the profit from having seen them: see
+// docs/how-to/algorithm.md.
 type ModelFigures struct {
 	// Source says by which models: "cross-fitted" by models of other rows; "held out" by this model
 	// or, after a merge, by those of the shards, at a threshold of other rows that were held out;
@@ -289,54 +290,58 @@ func (a *autoFit) chosenWithout(choices []choiceOf, on *comparedOn) []*choiceOf 
 	return out
 }
 
-// expected is the confusion to expect of a choice on new rows, with its decisions: its decisions at
-// thresholds tuned on all rows, less their optimism. That is by how much the decisions of the rows
-// outside a fold, by what is chosen and tuned on them, are better than those of the fold's.
+// expected is the confusion to expect of a choice on new rows, with its decisions: that of the
+// folds, each decided by what is chosen and tuned without it, moved by how differently all rows are
+// decided by the choice and, in the mean, by those without a fold. These have seen all rows but a
+// fold, so that they profit there from what they have seen as the choice does, and it cancels.
 //
 // The decisions of the folds alone would be as right in the mean, but measures that hardly matter
 // to the choice move with it: where F1 is flat around its best threshold, those of the folds lie
 // far from the one that is served, and their specificity many standard errors from that to come.
 func (a *autoFit) expected(without []*choiceOf, c *choiceOf, on *comparedOn) decided {
-	out := decided{predicted: make([]int, len(on.truth))}
 	n := a.labels()
-	out.cells = make([]float64, n*n)
-	part := 1 / float64(len(on.folds)-on.division.repeats) // each row is outside of so many
-	at := func(c *choiceOf, i, fold int) int {
-		switch {
-		case !c.tuned:
-			return c.decided.predicted[i]
-		case fold < 0:
-			return decision(c.result.scores[i], c.result.offsets)
-		}
-		return decision(c.result.scores[i], c.result.without[fold])
-	}
+	out := decided{predicted: make([]int, len(on.truth)), cells: make([]float64, n*n)}
+	all, mean := make([]float64, n*n), make([]float64, n*n)
 	for i, k := range on.truth {
-		out.predicted[i] = at(c, i, -1)
-		out.cells[k*n+out.predicted[i]] += on.weight[i]
+		out.predicted[i] = c.decide(i, -1)
+		all[k*n+out.predicted[i]] += on.weight[i]
 	}
 	for fold, x := range without {
 		from, to := on.span(fold)
 		for i, k := range on.truth {
+			cell := k*n + x.decide(i, fold)
+			mean[cell] += on.weight[i]
 			if from <= i && i < to {
-				out.cells[k*n+at(x, i, fold)] += on.weight[i]
-			} else if on.outside(fold, i) {
-				out.cells[k*n+at(x, i, fold)] -= float64(part * on.weight[i])
+				out.cells[cell] += on.weight[i]
 			}
 		}
 	}
 	for k := range n {
-		row, had, has := out.cells[k*n:(k+1)*n], 0.0, 0.0
+		row, weight, above, below := out.cells[k*n:(k+1)*n], 0.0, 0.0, false
 		for j, v := range row {
-			had += v
-			row[j] = max(0, v)
-			has += row[j]
+			weight += v
+			row[j] = v + (all[k*n+j] - mean[k*n+j]/float64(len(without)))
+			above += max(0, row[j])
+			below = below || row[j] < 0
 		}
-		for j := range row {
-			row[j] *= had / max(has, math.SmallestNonzeroFloat64)
+		for j := 0; j < n && below; j++ {
+			row[j] = max(0, row[j]) * weight / above
 		}
 	}
 	out.value = a.value(a.opt.Measure, out.cells)
 	return out
+}
+
+// decide is the decision of an entry by the thresholds that are tuned without a fold, -1 for those
+// that are tuned on all rows.
+func (c *choiceOf) decide(entry, without int) int {
+	switch {
+	case !c.tuned:
+		return c.decided.predicted[entry]
+	case without < 0:
+		return decision(c.result.scores[entry], c.result.offsets)
+	}
+	return decision(c.result.scores[entry], c.result.without[without])
 }
 
 // slopes are the derivatives of a measure by the cells of a confusion.

@@ -83,23 +83,21 @@ func TestExpected(t *testing.T) {
 	on.truth, on.weight = []int{0, 1, 1, 0, 1, 1}, []float64{1, 1, 2, 1, 1, 1}
 	scores := [][]float64{{1}, {3}, {-1}, {2}, {0}, {4}}
 	plain := a.counted(on, []int{0, 0, 1, 0, 1, 0})
-	c := &choiceOf{result: &crossFitted{scores: scores, offsets: []float64{2.5}, without: [][]float64{{0.5}, {3.5}}}}
-	c.tuned = true
-	// Above 2.5 are the second and the last row. Above .5, which the first fold is decided by, are
-	// the first and the second; of the other fold the first and the last. Above 3.5 are none of the
-	// second fold's but the last row, and none of the others.
-	//   on all rows:   positives 0 of 2 right; negatives 2 of weight 5 wrong
-	//   outside:       positives 1 of 2; negatives 1 of 5 wrong (the last)
-	//   folds:         positives 1 of 2; negatives 2 of 5 wrong (the second and the last)
-	want := []float64{0, 2, 3, 2}
+	c := &choiceOf{tuned: true, result: &crossFitted{
+		scores: scores, offsets: []float64{2.5}, without: [][]float64{{0.5}, {3.5}},
+	}}
+	// The cells are right and wrong positives, wrong and right negatives. The folds have 1, 1, 2
+	// and 3 of them, the first at .5 and the second at 3.5. All rows have 0, 2, 2 and 3 at 2.5, 2,
+	// 0, 2 and 3 at .5, and 0, 2, 1 and 4 at 3.5.
+	want := []float64{0, 2, 2.5, 2.5}
 	got := a.expected([]*choiceOf{c, c}, c, on)
 	if diff := cmp.Diff(want, got.cells, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 		t.Error(diff)
 	}
-	if want := []int{1, 0, 1, 1, 1, 0}; !slices.Equal(got.predicted, want) || math.Abs(got.value-2.0/7) > 1e-12 {
-		t.Errorf("decisions %v of value %v, want %v and 2/7", got.predicted, got.value, want)
+	if want := []int{1, 0, 1, 1, 1, 0}; !slices.Equal(got.predicted, want) || math.Abs(got.value-2.5/7) > 1e-12 {
+		t.Errorf("decisions %v of value %v, want %v and 2.5/7", got.predicted, got.value, want)
 	}
-	// Without a threshold that is tuned there is no optimism.
+	// Without a threshold that is tuned nothing moves.
 	c = &choiceOf{result: c.result, decided: plain}
 	if got := a.expected([]*choiceOf{c, c}, c, on); !slices.Equal(got.predicted, plain.predicted) {
 		t.Errorf("decisions %v, want %v", got.predicted, plain.predicted)
