@@ -298,6 +298,11 @@ func (f *streamFit) model() (*Model, error) {
 		return nil, err
 	}
 	m.Options.Stream = true
+	for _, i := range f.labels.rising.found() {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("feature %s moves one way from row to row, as a time or a counter "+
+			"does: learned in this order it says nothing of rows to come; leave it out, or train without --stream",
+			m.FeatureName(i)))
+	}
 	return m, nil
 }
 
@@ -330,6 +335,7 @@ type streamLabels struct {
 	strict   bool   // whether 1, -1 and 0 are the only labels allowed
 	classes  []bool // by class number: whether it is positive
 	names    []string
+	rising   rising
 }
 
 func newStreamLabels(positive string) streamLabels {
@@ -355,6 +361,7 @@ func (l *streamLabels) read(ctx context.Context, s *dataset.Stream, started func
 				return noregret.BadInputf(strings.Join(s.Info().Inputs, ", "), "row %d has no label", l.rows+1)
 			}
 			l.rows++
+			l.rising.observe(index, value)
 			x := Example{Index: index, Value: value, Positive: l.classes[class], Weight: b.RowWeight(i)}
 			if err := row(x, class); err != nil {
 				return err

@@ -1,0 +1,79 @@
+package classify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/internal/random"
+)
+
+// Times and counters are found, also where a few rows are late or most are alike. Hours, days of a
+// month, constants, and columns that are mostly zero are not.
+func TestRising(t *testing.T) {
+	columns := []struct {
+		name  string
+		value func(i int, r *random.Source) float32
+		rises bool
+	}{
+		{"time", func(i int, r *random.Source) float32 { return float32(i) + float32(r.Float64()) + 1 }, true},
+		{"time, some late", func(i int, _ *random.Source) float32 { return float32(i - i%200/199*50 + 60) }, true},
+		{"day", func(i int, _ *random.Source) float32 { return float32(i/90 + 1) }, true},
+		{"countdown", func(i int, _ *random.Source) float32 { return float32(100_000 - i) }, true},
+		{"day of the month", func(i int, _ *random.Source) float32 { return float32(i/90%30 + 1) }, false},
+		{"hour", func(i int, _ *random.Source) float32 { return float32(i/5%24 + 1) }, false},
+		{"constant", func(int, *random.Source) float32 { return 1 }, false},
+		{"noise", func(_ int, r *random.Source) float32 { return float32(r.NormFloat64()) }, false},
+		{"rare counter", func(i int, _ *random.Source) float32 { return float32(max(0, i-4000)) }, false},
+		{"turns at 3000", func(i int, _ *random.Source) float32 { return float32(max(i, 6000-i)) }, false},
+		{"year", func(i int, _ *random.Source) float32 { return float32(2020 + i/1500) }, false},
+	}
+	for _, rows := range []int{900, 1000, 1001, 6000} {
+		var r rising
+		rng := random.New(1, "rising")
+		var want []uint32
+		for i := range rows {
+			var index []uint32
+			var value []float32
+			for k, c := range columns {
+				index, value = append(index, uint32(k)), append(value, c.value(i, rng))
+			}
+			r.observe(index, value)
+		}
+		for k, c := range columns {
+			moving := c.name != "day" || rows > 2700 // has moved often enough
+			if c.rises && moving || rows < 2000 && c.name == "turns at 3000" {
+				want = append(want, uint32(k))
+			}
+		}
+		if got := r.found(); !slices.Equal(got, want) {
+			t.Errorf("%d rows: found %v, want %v", rows, got, want)
+		}
+	}
+	if (&rising{}).found() != nil {
+		t.Error("no rows have rising features")
+	}
+}
+
+// A stream with a counter says so in its model.
+func TestStreamWithACounter(t *testing.T) {
+	xs := stream(5, 1500)
+	opt := StreamOptions{Fit: Options{Measure: measure.GMean{}, Algorithm: "spade"}}
+	says := func() bool {
+		m, err := FitStream(t.Context(), streamOf(t, xs, "1", "0"), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(m.Warnings, func(w string) bool { return strings.HasPrefix(w, "feature 14 ") })
+	}
+	if says() {
+		t.Error("a warning of a feature without a trend")
+	}
+	for i := range xs {
+		xs[i].Index, xs[i].Value = append(xs[i].Index, 13), append(xs[i].Value, float32(i+1))
+	}
+	if !says() {
+		t.Error("no warning of a counter")
+	}
+}
