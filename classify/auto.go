@@ -360,7 +360,7 @@ func (a *autoFit) compare(recipes []recipe, on *comparedOn) ([]int, error) {
 		order[i] = i
 		on.results[r] = results[i]
 		a.out.Cost.Steps += results[i].steps
-		a.results[r] = comparedResult{results[i], on}
+		a.results[r] = comparedResult{results[i], on, a.results[r].on}
 		a.work += results[i].work
 	}
 	slices.SortStableFunc(order, func(i, j int) int {

@@ -11,10 +11,11 @@ import (
 	"github.com/noregret/noregret/internal/random"
 )
 
-// comparedResult is the result of a candidate with the comparison that it is of.
+// comparedResult is the result of a candidate with the comparison that it is of, and the one
+// before, nil if there is none.
 type comparedResult struct {
-	result *crossFitted
-	on     *comparedOn
+	result     *crossFitted
+	on, before *comparedOn
 }
 
 // crossFitted is the result of a candidate on a part of the rows.

@@ -22,6 +22,9 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	var figures *ModelFigures
 	if whole == nil {
 		figures = on.figures(a, a.expected(a.chosenWithout(choices, on), c, on), chosenErrors, nil)
+		if before := a.results[c.recipe].before; before != nil && int64(on.rows) == a.part.Rows {
+			a.raise(figures, c, on, before)
+		}
 	} else {
 		// Whether to tune is decided again, on all rows.
 		both := a.choices([]recipe{c.recipe}, whole)

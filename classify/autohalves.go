@@ -121,15 +121,17 @@ func (t *Transform) alike(other *Transform) bool {
 	}) && slices.EqualFunc(t.Products, other.Products, func(a, b ProductColumn) bool { return a.Index == b.Index })
 }
 
-// raise moves the upper ends of the figures of a choice on halves of all rows, given the comparison
-// before. The model of all rows has seen twice as many as these. By how much this moves a measure
-// is guessed from how it moved between that comparison and the halves, for twice the rows
-// or, if the step between the two is smaller, for the whole step: where it rises, the upper end of
-// the interval does. If the comparison had more rows of the rarer label than the halves, and so
-// fewer of the other, all rows are more than either had, and the better of the two counts. The
-// comparison may have had a few iterations more and chose its winner, which makes the guess too
+// raise moves the upper ends of the figures of a choice on all rows, given the comparison before,
+// which had fewer. The model of all rows has seen a fold more than those of the folds, twice the
+// rows of halves. By how much this moves a measure is guessed from how it moved between the two, in
+// proportion to the doublings of the rows but for no more than the step between the two: where it
+// rises, the upper end of the interval does. If the comparison had more rows of the rarer label,
+// and so fewer of the other, all rows are more than either had, and the better of the two counts.
+// The comparison may have had a few iterations more and chose its winner, which makes the guess too
 // low, or no preconditioner, which makes it too high.
 func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, whole, before *comparedOn) {
+	folds := float64(whole.division.folds)
+	ahead := portable.Log(folds/(folds-1)) / math.Ln2
 	doublings := a.doublings(before, whole)
 	fewer := before.results[c.recipe].plain
 	if c.tuned {
@@ -140,9 +142,11 @@ func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, whole, before *compa
 		if f == nil || doublings == 0 {
 			continue
 		}
-		rise := (f.Value - a.value(m, fewer.cells)) / max(1, doublings)
+		rise := f.Value - a.value(m, fewer.cells)
 		if doublings < 0 {
 			rise = math.Abs(rise)
+		} else {
+			rise *= min(1, ahead/doublings)
 		}
 		if rise > 0 {
 			f.High = max(f.High, min(f.High+rise, 1))

@@ -49,8 +49,9 @@ func TestHalvesCost(t *testing.T) {
 }
 
 // The interval of a figure by halves reaches up by what twice the rows have given so far: the gain
-// over models of fewer rows, by doublings if there are several. It does so, too, where the models
-// before are of more rows and better. Other halves say nothing of it.
+// over models of fewer rows, by doublings if there are several. By thirds it is half as many rows
+// more. It does so, too, where the models before are of more rows and better. Other halves say
+// nothing of it.
 func TestHalvesFigures(t *testing.T) {
 	d := sparseRows(t, 1000, 6, Binary, "0", "1")
 	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.GMean{}})
@@ -67,10 +68,6 @@ func TestHalvesFigures(t *testing.T) {
 		}
 		return a.counted(on, predicted)
 	}
-	whole, err := a.comparison(d, division{2, 1}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := recipe{scale: scaleStandard, algorithm: "logistic", lambda: 1}
 	for name, x := range map[string]struct {
 		rows  int64
@@ -78,21 +75,27 @@ func TestHalvesFigures(t *testing.T) {
 		wrong int
 		tuned bool
 		share float64 // of the rise from the models before to the halves
+		folds int     // in their place
 	}{
-		"an eighth":             {125, division{2, 1}, 5, false, 1.0 / 3},
-		"an eighth, tuned":      {125, division{2, 1}, 5, true, 1.0 / 3},
-		"four fifths of a half": {500, division{5, 1}, 5, false, 1},
-		"better before":         {125, division{2, 1}, 50, false, 0},
-		"four fifths of all":    {999, division{5, 1}, 50, false, -1},
-		"four fifths, worse":    {999, division{5, 1}, 5, false, 1},
-		"fewer, divided thrice": {125, division{2, 3}, 5, false, 1.0 / 3},
-		"as good as it can be":  {125, division{2, 1}, 1, false, 1.0 / 3},
+		"an eighth":             {125, division{2, 1}, 5, false, 1.0 / 3, 2},
+		"an eighth, tuned":      {125, division{2, 1}, 5, true, 1.0 / 3, 2},
+		"four fifths of a half": {500, division{5, 1}, 5, false, 1, 2},
+		"better before":         {125, division{2, 1}, 50, false, 0, 2},
+		"four fifths of all":    {999, division{5, 1}, 50, false, -1, 2},
+		"four fifths, worse":    {999, division{5, 1}, 5, false, 1, 2},
+		"fewer, divided thrice": {125, division{2, 3}, 5, false, 1.0 / 3, 2},
+		"as good as it can be":  {125, division{2, 1}, 1, false, 1.0 / 3, 2},
+		"an eighth, thirds":     {125, division{2, 1}, 5, false, math.Log2(1.5) / math.Log2(32.0/3), 3},
 	} {
 		sample, err := a.draw(d, "sample", x.rows)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before, err := a.comparison(sample, x.by, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := a.comparison(d, division{x.folds, 1}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
