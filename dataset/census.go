@@ -206,14 +206,14 @@ const (
 	manyUnits = 50  // different numbers with a unit are no categories, as 2WD and 4WD are
 )
 
-// check returns an error if a column of so many rows cannot be meant to be read as it was; named
-// says that it may count the rows.
-func (c *columnCensus) check(col *Column, rows int64, named bool) error {
+// check returns an error if a column of so many rows cannot be meant to be read as it was. A column
+// that may count the rows is not refused for that.
+func (c *columnCensus) check(col *Column, rows int64, mayCount bool) error {
 	if err := c.checkRange(col, rows); err != nil {
 		return err
 	}
 	first := c.all.low + col.Center
-	if rows >= fewCells && c.ones == rows-1 && (first == 0 || first == 1) && !named {
+	if rows >= fewCells && c.ones == rows-1 && (first == 0 || first == 1) && !mayCount {
 		return inColumn(col.Name, countsRows("its numbers count the %d rows, as an index does", rows))
 	}
 	if c.cells == 0 {
