@@ -16,6 +16,7 @@ import (
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
+	"github.com/noregret/noregret/internal/portable"
 	"github.com/noregret/noregret/internal/strictjson"
 )
 
@@ -524,7 +525,7 @@ func (m *merging) unlike(all *moments, out *Model) string {
 
 // unlikeErrors is the number of standard errors that explain a mean and a share of each of n
 // features of shards, but for the probability chanceAlarm: 6 of a few, 8 of ten million.
-func unlikeErrors(n int) float64 { return math.Sqrt(2 * math.Log(4*float64(n)/chanceAlarm)) }
+func unlikeErrors(n int) float64 { return math.Sqrt(2 * portable.Log(4*float64(n)/chanceAlarm)) }
 
 // moved compares a feature of a shard with that of all, both over rows of a total weight. The
 // furthest of share and mean counts, and none that is within chance; of a feature with one value,
