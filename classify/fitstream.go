@@ -299,9 +299,9 @@ func (f *streamFit) model() (*Model, error) {
 	}
 	m.Options.Stream = true
 	for _, i := range f.labels.rising.found() {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("feature %s moves one way from row to row, as a time or a counter "+
-			"does: learned in this order it says nothing of rows to come; leave it out, or train without --stream",
-			m.FeatureName(i)))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("feature %s moves one way from row to row, as a time does: "+
+			"a model that learns in this order is of little use for later rows; leave the column out "+
+			"(--ignore-columns), or train without --stream", m.FeatureName(i)))
 	}
 	return m, nil
 }
