@@ -129,7 +129,7 @@ func TestRepeatedFolds(t *testing.T) {
 	}
 	se := func(c *comparedOn, d [2]decided) (of, difference float64) {
 		x, y := a.influence(d[0].predicted, d[0].cells, c), a.influence(d[1].predicted, d[1].cells, c)
-		return a.standardError(a.opt.Measure, d[0], c), a.errorOfDifference(x, y, c, -1)
+		return a.standardError(a.opt.Measure, d[0].cells, c), a.errorOfDifference(x, y, c, -1)
 	}
 	one, difference := se(once, both[0])
 	got, gotDifference := se(on, both[1])
@@ -212,7 +212,7 @@ func TestStandardErrorOfShares(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := a.counted(on, make([]int, len(on.row)))
-		got, want := a.standardError(precision, all, on), math.Sqrt(p*(1-p)/900)
+		got, want := a.standardError(precision, all.cells, on), math.Sqrt(p*(1-p)/900)
 		if math.Abs(got/want-1) > 0.08 {
 			t.Errorf("%d rows: the standard error is %v, want %v", on.rows, got, want)
 		}

@@ -105,8 +105,8 @@ func TestHalvesFigures(t *testing.T) {
 			before.results[r] = &crossFitted{plain: none, tuned: &fewer}
 		}
 		c := &choiceOf{recipe: r, tuned: x.tuned, decided: decisions(whole, 10)}
-		plain := whole.figures(a, c.decided, chosenErrors, nil)
-		got := whole.figures(a, c.decided, chosenErrors, nil)
+		plain := whole.figures(a, c.decided.cells, chosenErrors, nil)
+		got := whole.figures(a, c.decided.cells, chosenErrors, nil)
 		a.raise(got, c, whole, before)
 		if len(got.Values) != len(plain.Values) || len(got.Values) < 5 {
 			t.Fatalf("%s: %d figures, want %d", name, len(got.Values), len(plain.Values))

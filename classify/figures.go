@@ -77,21 +77,23 @@ func (f *ModelFigures) check() error {
 }
 
 // The sizes of [Result.CrossFigures]: models, rows that are predicted, examples that each model
-// visits, and rows of each label.
+// visits unless its passes are fewer than leastFigurePasses, and rows of each label.
 const (
-	figureFolds      = 5
-	mostFigureRows   = 20_000
-	mostFigureSteps  = 200_000
-	leastFigureLabel = 6
+	figureFolds       = 5
+	mostFigureRows    = 20_000
+	mostFigureSteps   = 400_000
+	leastFigurePasses = 3
+	leastFigureLabel  = 6
 )
 
 // CrossFigures adds the figures of a training of [Fit] with the same data and options, if it has
-// none yet, and changes nothing else: it trains on four fifths of at most 20,000 rows and predicts
-// the rest of them, five times. The models see fewer rows than the one that is trained on all, so
-// the figures are rather too low. The intervals are for the draw of the rows and for that of a
-// model, by how far the five are apart on the same rows. There are none for rows with several
-// labels, for separate held-out data and where a label has fewer than six rows, of which a warning
-// is added. Errors are those of [Fit].
+// none yet, and changes nothing else: five times it trains on four fifths of at most 20,000 rows,
+// in fewer passes if these would take more than 400,000 steps, and scores the rest of them. The
+// models see fewer rows than the one that is trained on all, so the figures are rather too low. The
+// intervals are for the draw of the rows and for how far the five are apart on the same rows. There
+// are none for rows with several labels, for separate held-out data and where a label has fewer
+// than six rows or the options need more than the four fifths have, of which a warning is added.
+// Errors are those of [Fit].
 func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error {
 	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
 		return nil
@@ -109,6 +111,10 @@ func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error
 		return nil
 	}
 	r.Figures, err = a.crossFigures()
+	if noregret.CodeOf(err) == noregret.BadInput {
+		r.Warnings = append(r.Warnings, "there are no figures on new rows: for four fifths of the rows "+err.Error())
+		return nil
+	}
 	return err
 }
 
@@ -128,7 +134,6 @@ func (d Data) fewRows(part Part, needed int64) string {
 
 // crossFigures is [Result.CrossFigures] for data that have figures.
 func (a *autoFit) crossFigures() (*ModelFigures, error) {
-	opt := a.opt
 	d, err := a.draw(a.data, "figures", min(a.part.Rows, mostFigureRows))
 	if err != nil {
 		return nil, err
@@ -137,54 +142,94 @@ func (a *autoFit) crossFigures() (*ModelFigures, error) {
 	if err != nil {
 		return nil, err
 	}
+	opt := a.opt
 	opt.Progress, opt.Calibration = nil, CalibrationNone
-	if opt.Passes == nil {
-		opt.Passes = new(int(max(3, min(int64(defaultPasses(a.part.Rows, 1)), mostFigureSteps/int64(on.rows)))))
+	passes := int64(defaultPasses(a.part.Rows, 1))
+	if opt.Passes != nil {
+		passes = int64(*opt.Passes)
 	}
-	predicted := make([][]int, len(on.folds)) // of all rows, by the model of each fold
+	opt.Passes = new(int(min(passes, max(leastFigurePasses, mostFigureSteps/int64(on.rows)))))
+	of := make([]foldOutcome, len(on.folds))
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range on.folds {
 		group.Go(func() (err error) {
-			predicted[i], err = on.folds[i].predict(ctx, opt, d)
+			of[i], err = a.outcome(ctx, &on.folds[i], opt, d)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	own, n := make([]int, len(on.truth)), a.labels()
-	of := make([][]float64, len(on.folds))
+	var seen, moved [][]float64
 	for k := range of {
-		of[k] = make([]float64, n*n)
-		from, to := on.span(k)
-		for i, row := range on.row {
-			p := predicted[k][row]
-			of[k][on.truth[i]*n+p] += on.weight[i]
-			if from <= i && i < to {
-				own[i] = p
-			}
-		}
+		seen, moved = append(seen, of[k].cells), append(moved, a.cellsAt(on, of, k))
 	}
-	return on.figures(a, a.counted(on, own), namedErrors, of), nil
+	apart := func(m measure.Objective) float64 { return min(a.apart(m, seen), a.apart(m, moved)) }
+	return on.figures(a, a.cellsAt(on, of, -1), namedErrors, apart), nil
 }
 
-// predict trains on the other rows of a fold and decides all rows.
-func (f *fold) predict(ctx context.Context, opt Options, all Data) ([]int, error) {
+// foldOutcome is what the model of a fold makes of all rows. How far the outcomes of folds are
+// apart says how far the model of all rows may be from them, and is seen in two ways, each too far
+// for some data: the confusions of all rows, most of which each model has seen, where the models
+// fit these too well, and the confusions at one another's thresholds, which are moved by the
+// spreads of the scores, where these differ in more than that. The nearer counts.
+type foldOutcome struct {
+	scores  [][]float64 // of the rows of the fold, less the thresholds
+	spreads []spread    // of each score of the other rows, which the model has seen
+	cells   []float64   // the confusion of all rows
+}
+
+// outcome trains on the other rows of a fold and decides all rows.
+func (a *autoFit) outcome(ctx context.Context, f *fold, opt Options, all Data) (out foldOutcome, err error) {
 	r, err := Fit(ctx, f.train, opt)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	model := r.Classifier()
-	var out []int
-	var scores []float64
-	thresholds := make([]float64, len(model.Models))
-	err = all.read(ctx, func(index []uint32, value []float32, _ uint16, _ float64) error {
+	model, n := r.Classifier(), a.labels()
+	out.cells = make([]float64, n*n)
+	row, scores, thresholds := int64(0), []float64(nil), make([]float64, len(model.Models))
+	seen := make([][]Scored, len(model.Models))
+	err = all.read(ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
 		scores = model.Scores(scores[:0], index, value)
-		out = append(out, decision(scores, thresholds))
+		out.cells[all.labelIndex(class)*n+decision(scores, thresholds)] += weight
+		if f.held.Get(row) {
+			out.scores = append(out.scores, slices.Clone(scores))
+		} else {
+			for c, z := range scores {
+				seen[c] = append(seen[c], Scored{Score: z, Weight: weight})
+			}
+		}
+		row++
 		return nil
 	})
+	for _, s := range seen {
+		out.spreads = append(out.spreads, spreadOf(s))
+	}
 	return out, err
+}
+
+// cellsAt is the confusion of all rows by the scores of their own folds, at their own thresholds
+// or, with a fold from 0, at that fold's: as many mean distances from the mean of the scores.
+func (a *autoFit) cellsAt(on *comparedOn, of []foldOutcome, fold int) []float64 {
+	n, at := a.labels(), 0
+	cells, thresholds := make([]float64, n*n), make([]float64, len(of[0].spreads))
+	for j, f := range of {
+		for c, s := range f.spreads {
+			thresholds[c] = 0
+			if fold >= 0 && fold != j {
+				t := of[fold].spreads[c]
+				if by := s.deviation / t.deviation; by > 0 && !math.IsInf(by, 0) {
+					thresholds[c] = s.mean - float64(by*t.mean)
+				}
+			}
+		}
+		for _, z := range f.scores {
+			cells[on.truth[at]*n+decision(z, thresholds)] += on.weight[at]
+			at++
+		}
+	}
+	return cells
 }
 
 // choiceOf is a candidate with one of its two kinds of decisions.
@@ -290,21 +335,19 @@ func (a *autoFit) chosenWithout(choices []choiceOf, on *comparedOn) []*choiceOf 
 	return out
 }
 
-// expected is the confusion to expect of a choice on new rows, with its decisions: that of the
-// folds, each decided by what is chosen and tuned without it, moved by how differently all rows are
-// decided by the choice and, in the mean, by those without a fold. These have seen all rows but a
-// fold, so that they profit there from what they have seen as the choice does, and it cancels.
+// expected is the confusion to expect of a choice on new rows: that of the folds, each decided by
+// what is chosen and tuned without it, moved by how differently all rows are decided by the choice
+// and, in the mean, by those without a fold. These have seen all rows but a fold, so that they
+// profit there from what they have seen as the choice does, and it cancels.
 //
 // The decisions of the folds alone would be as right in the mean, but measures that hardly matter
 // to the choice move with it: where F1 is flat around its best threshold, those of the folds lie
 // far from the one that is served, and their specificity many standard errors from that to come.
-func (a *autoFit) expected(without []*choiceOf, c *choiceOf, on *comparedOn) decided {
+func (a *autoFit) expected(without []*choiceOf, c *choiceOf, on *comparedOn) []float64 {
 	n := a.labels()
-	out := decided{predicted: make([]int, len(on.truth)), cells: make([]float64, n*n)}
-	all, mean := make([]float64, n*n), make([]float64, n*n)
+	out, all, mean := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
 	for i, k := range on.truth {
-		out.predicted[i] = c.decide(i, -1)
-		all[k*n+out.predicted[i]] += on.weight[i]
+		all[k*n+c.decide(i, -1)] += on.weight[i]
 	}
 	for fold, x := range without {
 		from, to := on.span(fold)
@@ -312,12 +355,12 @@ func (a *autoFit) expected(without []*choiceOf, c *choiceOf, on *comparedOn) dec
 			cell := k*n + x.decide(i, fold)
 			mean[cell] += on.weight[i]
 			if from <= i && i < to {
-				out.cells[cell] += on.weight[i]
+				out[cell] += on.weight[i]
 			}
 		}
 	}
 	for k := range n {
-		row, weight, above, below := out.cells[k*n:(k+1)*n], 0.0, 0.0, false
+		row, weight, above, below := out[k*n:(k+1)*n], 0.0, 0.0, false
 		for j, v := range row {
 			weight += v
 			row[j] = v + (all[k*n+j] - mean[k*n+j]/float64(len(without)))
@@ -328,7 +371,6 @@ func (a *autoFit) expected(without []*choiceOf, c *choiceOf, on *comparedOn) dec
 			row[j] = max(0, row[j]) * weight / above
 		}
 	}
-	out.value = a.value(a.opt.Measure, out.cells)
 	return out
 }
 
@@ -417,38 +459,42 @@ func (a *autoFit) errorOfDifference(x, y []float64, on *comparedOn, without int)
 }
 
 // The number of standard errors of the draw of the rows on both sides of a figure's value: more
-// than 1.96 because the models and thresholds of the folds are not those that are trained on all
-// rows. Simulations gave them: lab/docs/auto.md. Where the models of the folds are compared, their
-// standard deviation times modelErrors is added in squares: the quantile of Student's t with four
-// degrees of freedom, for one more model beside the mean of five, 2.776·√(1 + 1/5).
+// than 1.96 because the models of the folds are not the one that is trained on all rows. Where
+// the models of the folds are compared, apartErrors times their standard deviation is added in
+// squares: more than 1.96 as there are five of them. Simulations support the three:
+// lab/docs/auto.md.
 const (
 	namedErrors  = 2.2
 	chosenErrors = 2.6
-	modelErrors  = 3.04
+	apartErrors  = 3
 )
 
-// figures are the values of all measures of decisions, with so many standard errors to both sides,
-// and for how far the models with the given confusions on the same rows are apart.
-func (c *comparedOn) figures(a *autoFit, d decided, errors float64, models [][]float64) *ModelFigures {
+// figures are the values of all measures of a confusion, with so many standard errors to both
+// sides, and for how far the models of the folds are apart unless that is nil.
+func (c *comparedOn) figures(a *autoFit, cells []float64, by float64, apart func(measure.Objective) float64,
+) *ModelFigures {
 	out := &ModelFigures{Source: sourceCrossFitted, Rows: int64(c.rows), Folds: len(c.folds), Values: []Figure{}}
 	for _, m := range figureMeasures(a.data.Task, a.opt.Measure) {
-		v := a.value(m, d.cells)
+		v := a.value(m, cells)
 		if v-v != 0 {
 			continue
 		}
-		drawn, apart := float64(errors*a.standardError(m, d, c)), float64(modelErrors*a.apart(m, models))
-		half := math.Sqrt(float64(drawn*drawn) + float64(apart*apart))
-		out.Values = append(out.Values, figureOf(m.Name(), v, half, a.lowest(m, d.cells)))
+		half := float64(by * a.standardError(m, cells, c))
+		if apart != nil {
+			models := float64(apartErrors * apart(m))
+			half = math.Sqrt(float64(half*half) + float64(models*models))
+		}
+		out.Values = append(out.Values, figureOf(m.Name(), v, half, a.lowest(m, cells)))
 	}
 	return out
 }
 
 // apart is the standard deviation of a measure over the confusions for which it is defined, 0 if
 // there are fewer than two.
-func (a *autoFit) apart(m measure.Objective, models [][]float64) float64 {
+func (a *autoFit) apart(m measure.Objective, confusions [][]float64) float64 {
 	var values []float64
 	var sum, squares compensated.Sum
-	for _, cells := range models {
+	for _, cells := range confusions {
 		if v := a.value(m, cells); v-v == 0 {
 			values = append(values, v)
 			sum.Add(v)
@@ -509,12 +555,11 @@ func (a *autoFit) lowest(m measure.Objective, cells []float64) float64 {
 // standardError is that of a measure of decisions by the delta method, for rows that are drawn with
 // their labels: the outcomes of the rows of a label are multinomial, with half a row added to each
 // outcome that the label can have, and so are the numbers of rows of the labels.
-func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) float64 {
+func (a *autoFit) standardError(m measure.Objective, cells []float64, on *comparedOn) float64 {
 	n := a.labels()
-	s := a.slopes(m, d.cells)
+	s := a.slopes(m, cells)
 	rows, weight := make([]float64, n), make([]float64, n)
-	for i := range d.predicted {
-		k := on.truth[i]
+	for i, k := range on.truth {
 		rows[k] += 1 / float64(on.division.repeats)
 		weight[k] += on.weight[i]
 	}
@@ -525,7 +570,7 @@ func (a *autoFit) standardError(m measure.Objective, d decided, on *comparedOn) 
 		}
 		var mean, square float64
 		for j := range n {
-			p := (float64(d.cells[k*n+j]/weight[k]*rows[k]) + 0.5) / (rows[k] + float64(float64(n)/2))
+			p := (float64(cells[k*n+j]/weight[k]*rows[k]) + 0.5) / (rows[k] + float64(float64(n)/2))
 			mean += float64(p * s[k*n+j])
 			square += float64(p * s[k*n+j] * s[k*n+j])
 		}

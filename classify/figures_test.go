@@ -3,12 +3,14 @@ package classify
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
 )
 
@@ -34,7 +36,7 @@ func TestIntervalsHoldBesideF1(t *testing.T) {
 	const trainings = 12
 	fresh := asData(t, rareRows(1000, 60_000))
 	for _, algorithm := range []string{Auto, "plugin"} {
-		held := map[string]int{}
+		held, width, squares := map[string]int{}, map[string]float64{}, map[string]float64{}
 		measures := []string{"tnr", "tpr", "precision", "f1"}
 		for k := range trainings {
 			d := asData(t, rareRows(uint64(k+1), 4000))
@@ -55,16 +57,70 @@ func TestIntervalsHoldBesideF1(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if f := r.Figures.Of(name); f.Low <= c.Value(m) && c.Value(m) <= f.High {
+				f, v := r.Figures.Of(name), c.Value(m)
+				if f.Low <= v && v <= f.High {
 					held[name]++
 				}
+				width[name] += f.High - f.Low
+				squares[name] += (f.Value - v) * (f.Value - v)
 			}
 		}
 		for _, name := range measures {
 			if held[name] < trainings-2 {
 				t.Errorf("%s: %d of %d intervals of 95 %% hold the %s", algorithm, held[name], trainings, name)
 			}
+			if mean, apart := width[name]/trainings, math.Sqrt(squares[name]/trainings); mean > 10*apart {
+				t.Errorf("%s: intervals of %s are %.4f wide for errors of %.4f", algorithm, name, mean, apart)
+			}
 		}
+	}
+}
+
+// Models of more columns than rows decide the rows that they have seen by chance where the
+// threshold is, and F1 on others hardly changes with it: the interval is not that of the former.
+func TestIntervalsOfWideRows(t *testing.T) {
+	rng := random.New(3, "wide")
+	b, err := dataset.NewBuilder(600, "0", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, value := make([]uint32, 600), make([]float32, 600)
+	for range 400 {
+		z := 0.0
+		for k := range index {
+			x := rng.NormFloat64()
+			index[k], value[k] = uint32(k), float32(x)
+			z += x * 0.102
+		}
+		class := 0
+		if rng.Float64() < 1/(1+math.Exp(2-z)) {
+			class = 1
+		}
+		if err := b.Add(index, value, class, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, r := builtData(t, b, Binary), Result{}
+	opt := Options{Algorithm: "plugin", Measure: measure.FBeta{B: 1}, Seed: 1}
+	if err := r.CrossFigures(t.Context(), d, opt); err != nil {
+		t.Fatal(err)
+	}
+	if f := r.Figures.Of("f1"); !(f.High-f.Low < 0.5) {
+		t.Errorf("f1: %+v, want an interval that says something", f)
+	}
+}
+
+// Options that four fifths of the rows are too few for leave the training as it is.
+func TestNoFiguresOfTooFewRows(t *testing.T) {
+	d := fewRings(t, 400, 7)
+	opt := Options{Algorithm: "plugin", Measure: measure.FBeta{B: 1}, Seed: 1, Folds: new(7)}
+	r, err := Fit(t.Context(), d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.CrossFigures(t.Context(), d, opt); err != nil || r.Figures != nil ||
+		!strings.Contains(strings.Join(r.Warnings, "\n"), "there are no figures on new rows: for four fifths") {
+		t.Errorf("figures %+v, warnings %q, error %v", r.Figures, r.Warnings, err)
 	}
 }
 
@@ -91,27 +147,21 @@ func TestExpected(t *testing.T) {
 	// 0, 2 and 3 at .5, and 0, 2, 1 and 4 at 3.5.
 	want := []float64{0, 2, 2.5, 2.5}
 	got := a.expected([]*choiceOf{c, c}, c, on)
-	if diff := cmp.Diff(want, got.cells, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 		t.Error(diff)
-	}
-	if want := []int{1, 0, 1, 1, 1, 0}; !slices.Equal(got.predicted, want) || math.Abs(got.value-2.5/7) > 1e-12 {
-		t.Errorf("decisions %v of value %v, want %v and 2.5/7", got.predicted, got.value, want)
 	}
 	// Without a threshold that is tuned nothing moves.
 	c = &choiceOf{result: c.result, decided: plain}
-	if got := a.expected([]*choiceOf{c, c}, c, on); !slices.Equal(got.predicted, plain.predicted) {
-		t.Errorf("decisions %v, want %v", got.predicted, plain.predicted)
-	} else if diff := cmp.Diff(plain.cells, got.cells, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
-		t.Error(diff)
+	if got := a.expected([]*choiceOf{c, c}, c, on); !slices.Equal(got, plain.cells) {
+		t.Errorf("cells %v, want %v", got, plain.cells)
 	}
 	// No cell is below 0, and every label keeps its weight.
 	c = &choiceOf{tuned: true, result: &crossFitted{
 		scores: scores, offsets: []float64{9}, without: [][]float64{{3.5}, {0}},
 	}}
 	got = a.expected([]*choiceOf{c, c}, c, on)
-	if slices.Min(got.cells) < 0 || math.Abs(got.cells[0]+got.cells[1]-2) > 1e-12 ||
-		math.Abs(got.cells[2]+got.cells[3]-5) > 1e-12 {
-		t.Errorf("cells %v, want some from 0 that add up to 2 and 5", got.cells)
+	if slices.Min(got) < 0 || math.Abs(got[0]+got[1]-2) > 1e-12 || math.Abs(got[2]+got[3]-5) > 1e-12 {
+		t.Errorf("cells %v, want some from 0 that add up to 2 and 5", got)
 	}
 }
 
