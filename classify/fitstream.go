@@ -75,6 +75,7 @@ type streamFit struct {
 	scores *scoreWindow
 	// counts has the rows and weights of the labels so far; the stream has read further.
 	counts []dataset.Label
+	rising rising
 }
 
 func newStreamFit(s *dataset.Stream, opt StreamOptions) (*streamFit, error) {
@@ -197,6 +198,7 @@ func (f *streamFit) read(ctx context.Context) error {
 
 // row passes a row to the learner and saves the model when it is due.
 func (f *streamFit) row(x Example, class uint16) error {
+	f.rising.observe(x.Index, x.Value)
 	if f.auto != nil {
 		f.auto.rows = append(f.auto.rows, x)
 	} else {
@@ -298,10 +300,10 @@ func (f *streamFit) model() (*Model, error) {
 		return nil, err
 	}
 	m.Options.Stream = true
-	for _, i := range f.labels.rising.found() {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("feature %s moves one way from row to row, as a time does: "+
-			"a model that learns in this order is of little use for later rows; leave the column out "+
-			"(--ignore-columns), or train without --stream", m.FeatureName(i)))
+	for _, i := range f.rising.found() {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("feature %s rises or falls with the rows, as a time does: a model "+
+			"that learns in this order is of little use for later rows; leave the column out (--ignore-columns), or "+
+			"train without --stream", m.FeatureName(i)))
 	}
 	return m, nil
 }
@@ -335,7 +337,6 @@ type streamLabels struct {
 	strict   bool   // whether 1, -1 and 0 are the only labels allowed
 	classes  []bool // by class number: whether it is positive
 	names    []string
-	rising   rising
 }
 
 func newStreamLabels(positive string) streamLabels {
@@ -361,7 +362,6 @@ func (l *streamLabels) read(ctx context.Context, s *dataset.Stream, started func
 				return noregret.BadInputf(strings.Join(s.Info().Inputs, ", "), "row %d has no label", l.rows+1)
 			}
 			l.rows++
-			l.rising.observe(index, value)
 			x := Example{Index: index, Value: value, Positive: l.classes[class], Weight: b.RowWeight(i)}
 			if err := row(x, class); err != nil {
 				return err

@@ -1,116 +1,129 @@
 package classify
 
 import (
-	"cmp"
+	"math"
 	"slices"
 )
 
-// rising finds the features that do little else than rise, or fall, from row to row, such as a time
-// or a counter in a stream in its order. A learner of single rows takes such a feature for a second
+// rising finds the features that rise, or fall, with the number of the row, such as a time or a
+// counter in a stream in its order. A learner of single rows takes such a feature for a second
 // intercept: what it learns is of the rows of the moment, and of no use for those to come.
 //
-// The first rows tell which features to follow: those that are not zero in most rows and have moved
-// one way only, or not yet. Most streams have none left.
+// The first rows tell which features to follow: those that are not zero in most of them, and have
+// risen so far or not moved yet, as a date may.
 type rising struct {
 	rows    int64
-	f       []moves  // of all features, in the first rows
+	f       []trend  // of all features, in the first rows
 	follows []uint32 // the features to follow after these, ascending
 }
 
-// moves counts how often the value of a feature was above and below the one before, zeros left out.
-type moves struct {
-	last           float32
-	seen, up, down int64
+// trend has the sums of the correlation of a feature with the number of the row, zeros left out.
+// Both count from the first row that has the feature.
+type trend struct {
+	n, first               float64
+	from                   int64
+	x, t, xx, tt, products float64
 }
 
-// The rows that tell which features to follow, and of the features that are said to rise or fall,
-// the fewest moves and how many of them go one way for each that goes the other.
 const (
-	risingRows  = 1000
-	leastMoves  = 30
-	movesToOne  = 50
-	risingShare = 0.5     // of the first rows that are not zero
+	risingRows  = 1000    // that tell which features to follow
+	risingShare = 0.5     // of these rows that are not zero
+	risingR     = 0.95    // the least correlation of a feature that rises, or falls
+	perhapsR    = 0.5     // and of one to follow
 	mostRising  = 1 << 16 // features from here on are not looked at
 )
 
-// observe adds a row. Values are not checked.
+// observe adds a row.
 func (r *rising) observe(index []uint32, value []float32) {
 	r.rows++
-	value = value[:min(len(index), len(value))]
-	switch {
-	case r.rows <= risingRows:
+	value = value[:len(index)]
+	if r.rows <= risingRows {
 		for j, v := range value {
 			i := int(index[j])
 			if i >= mostRising {
 				break
 			}
 			if i >= len(r.f) {
-				r.f = append(r.f, make([]moves, i+1-len(r.f))...)
+				r.f = append(r.f, make([]trend, i+1-len(r.f))...)
 			}
-			r.f[i].add(v)
+			r.f[i].add(v, r.rows)
 		}
 		if r.rows == risingRows {
-			r.follows = r.candidates(0)
+			r.follows = r.candidates(perhapsR)
 		}
-	case len(r.follows) > 0:
-		k := 0
-		for j, v := range value {
-			for k < len(r.follows) && r.follows[k] < index[j] {
-				k++
-			}
-			if k == len(r.follows) {
-				break
-			}
-			if r.follows[k] == index[j] {
-				r.f[index[j]].add(v)
-			}
+		return
+	}
+	k := 0
+	for j, v := range value {
+		for k < len(r.follows) && r.follows[k] < index[j] {
+			k++
 		}
-		if r.rows%risingRows == 0 {
-			r.follows = slices.DeleteFunc(r.follows, func(i uint32) bool { return !r.f[i].oneWay() })
+		if k == len(r.follows) {
+			break
 		}
+		if r.follows[k] == index[j] {
+			r.f[index[j]].add(v, r.rows)
+		}
+	}
+	if r.rows&(r.rows-1) == 0 {
+		r.follows = slices.DeleteFunc(r.follows, func(i uint32) bool { return r.f[i].correlation() < perhapsR })
 	}
 }
 
 // add counts a value.
-func (m *moves) add(v float32) {
+func (f *trend) add(v float32, row int64) {
 	if v == 0 {
 		return
 	}
-	if m.seen++; m.seen > 1 {
-		switch cmp.Compare(v, m.last) {
-		case 1:
-			m.up++
-		case -1:
-			m.down++
-		}
+	if f.n == 0 {
+		f.first, f.from = float64(v), row
 	}
-	m.last = v
+	x, t := float64(v)-f.first, float64(row-f.from)
+	f.n++
+	f.x += x
+	f.t += t
+	f.xx += float64(x * x)
+	f.tt += float64(t * t)
+	f.products += float64(x * t)
 }
 
-// oneWay reports whether nearly all moves go one way.
-func (m *moves) oneWay() bool { return min(m.up, m.down)*movesToOne <= max(m.up, m.down) }
+// correlation is the size of the correlation with the number of the row, 1 of a feature that has
+// not moved.
+func (f *trend) correlation() float64 {
+	xx, tt := f.xx-float64(f.x*f.x)/f.n, f.tt-float64(f.t*f.t)/f.n
+	if !(xx > 0 && tt > 0) {
+		return 1
+	}
+	return math.Abs(f.products-float64(f.x*f.t)/f.n) / math.Sqrt(xx*tt)
+}
 
-// candidates are the features that have made so many moves, nearly all one way.
-func (r *rising) candidates(least int64) []uint32 {
+// candidates are the features in most of the first rows of at least so much correlation.
+func (r *rising) candidates(least float64) []uint32 {
 	var out []uint32
 	for i := range r.f {
-		m := &r.f[i]
-		dense := float64(m.seen) >= risingShare*float64(min(r.rows, risingRows))
-		if dense && m.oneWay() && m.up+m.down >= least {
+		f := &r.f[i]
+		if f.n >= float64(risingShare*float64(min(r.rows, risingRows))) && f.correlation() >= least {
 			out = append(out, uint32(i))
 		}
 	}
 	return out
 }
 
-// found are the features that rise or fall, ascending.
+// found are the features that rise or fall with the number of the row, ascending; none of fewer
+// than 100 rows.
 func (r *rising) found() []uint32 {
-	out := r.candidates(leastMoves)
-	if r.rows <= risingRows {
-		return out
+	follows := r.follows
+	switch {
+	case r.rows < 100:
+		return nil
+	case r.rows < risingRows:
+		follows = r.candidates(risingR)
 	}
-	return slices.DeleteFunc(out, func(i uint32) bool {
-		_, follows := slices.BinarySearch(r.follows, i)
-		return !follows
-	})
+	var out []uint32
+	for _, i := range follows {
+		if f := &r.f[i]; f.xx > 0 && f.correlation() >= risingR {
+			out = append(out, i)
+		}
+	}
+	return out
 }
