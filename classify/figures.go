@@ -31,8 +31,8 @@ type ModelFigures struct {
 }
 
 // Figure is the value of a measure on new rows, with an interval of 95 % within the values that the
-// measure can have: with very few rows of a label it may be all of them. Where the model of [Auto]
-// has seen twice the rows of those that decided, the upper end is moved up by what that may give.
+// measure can have: with very few rows of a label it may be all of them. The upper end of those of
+// [Auto] is moved up by what the rows may give that the models which decided lacked.
 type Figure struct {
 	Measure string  `json:"measure"`
 	Value   float64 `json:"value"`
@@ -76,8 +76,8 @@ func (f *ModelFigures) check() error {
 	return nil
 }
 
-// The sizes of [Result.CrossFigures]: models, rows that are predicted, examples that each model
-// visits unless its passes are fewer than leastFigurePasses, and rows of each label.
+// The sizes of [Result.CrossFigures]: models, rows that are predicted, steps of one run of a model
+// on all of these unless it has leastFigurePasses, and rows of each label.
 const (
 	figureFolds       = 5
 	mostFigureRows    = 20_000
@@ -87,13 +87,13 @@ const (
 )
 
 // CrossFigures adds the figures of a training of [Fit] with the same data and options, if it has
-// none yet, and changes nothing else: five times it trains on four fifths of at most 20,000 rows,
-// in fewer passes if these would take more than 400,000 steps, and scores the rest of them. The
-// models see fewer rows than the one that is trained on all, so the figures are rather too low. The
-// intervals are for the draw of the rows and for how far the five are apart on the same rows. There
-// are none for rows with several labels, for separate held-out data and where a label has fewer
-// than six rows or the options need more than the four fifths have, of which a warning is added.
-// Errors are those of [Fit].
+// none yet, and changes nothing else: five times it trains on four fifths of at most 20,000 rows
+// and predicts the rest of them. Passes are those of the training, or fewer where they would take
+// more than 400,000 steps. The models see fewer rows than the one that is trained on all, so the
+// figures are rather too low. The intervals are for the draw of the rows and for how far the five
+// are apart. There are none for rows with several labels and for separate held-out data. Where a
+// label has fewer than six rows, or a model of fewer rows cannot be trained, there are none either,
+// and a warning says so. Errors are those of reading the data, and ctx's.
 func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error {
 	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
 		return nil
@@ -110,10 +110,10 @@ func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error
 		r.Warnings = append(r.Warnings, "there are no figures on new rows: "+few)
 		return nil
 	}
-	r.Figures, err = a.crossFigures()
-	if noregret.CodeOf(err) == noregret.BadInput {
-		r.Warnings = append(r.Warnings, "there are no figures on new rows: for four fifths of the rows "+err.Error())
-		return nil
+	var untrained error
+	if r.Figures, untrained, err = a.crossFigures(r); untrained != nil {
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("there are no figures on new rows: a model of fewer rows cannot be trained: %v", untrained))
 	}
 	return err
 }
@@ -132,102 +132,138 @@ func (d Data) fewRows(part Part, needed int64) string {
 	return fmt.Sprintf("%s has %d rows and %d are needed", label, part.Labels[k].Rows, needed)
 }
 
-// crossFigures is [Result.CrossFigures] for data that have figures.
-func (a *autoFit) crossFigures() (*ModelFigures, error) {
+// crossFigures is [Result.CrossFigures] for data that have figures. The error untrained is that of
+// the first fold that has no model.
+func (a *autoFit) crossFigures(r *Result) (f *ModelFigures, untrained, err error) {
 	d, err := a.draw(a.data, "figures", min(a.part.Rows, mostFigureRows))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	on, err := a.comparison(d, division{figureFolds, 1}, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opt := a.opt
 	opt.Progress, opt.Calibration = nil, CalibrationNone
-	passes := int64(defaultPasses(a.part.Rows, 1))
-	if opt.Passes != nil {
-		passes = int64(*opt.Passes)
-	}
-	opt.Passes = new(int(min(passes, max(leastFigurePasses, mostFigureSteps/int64(on.rows)))))
-	of := make([]foldOutcome, len(on.folds))
-	group, ctx := errgroup.WithContext(a.ctx)
+	opt.Passes = new(min(a.passesOf(r), max(leastFigurePasses, mostFigureSteps/on.rows)))
+	of, errs := make([]foldOutcome, len(on.folds)), make([]error, len(on.folds))
+	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range on.folds {
-		group.Go(func() (err error) {
-			of[i], err = a.outcome(ctx, &on.folds[i], opt, d)
-			return err
+		group.Go(func() error {
+			of[i], errs[i] = a.outcome(&on.folds[i], opt, d)
+			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
+	_ = group.Wait() // the errors are in errs
+	if err := a.ctx.Err(); err != nil {
+		return nil, nil, err
 	}
-	var seen, moved [][]float64
+	for _, err := range errs {
+		if err != nil {
+			return nil, err, nil
+		}
+	}
+	n := a.labels()
+	own := make([]float64, n*n)
+	var all, moved [][]float64
 	for k := range of {
-		seen, moved = append(seen, of[k].cells), append(moved, a.cellsAt(on, of, k))
+		all = append(all, of[k].all)
+		for i, w := range of[k].own {
+			own[i] += w
+		}
+		if cells := on.movedTo(of, k); cells != nil {
+			moved = append(moved, cells)
+		}
 	}
-	apart := func(m measure.Objective) float64 { return min(a.apart(m, seen), a.apart(m, moved)) }
-	return on.figures(a, a.cellsAt(on, of, -1), namedErrors, apart), nil
+	apart := func(m measure.Objective) float64 {
+		x, y := a.apart(m, all), a.apart(m, moved)
+		if y != y || x < y {
+			return x
+		}
+		return y
+	}
+	return on.figures(a, own, namedErrors, apart), nil, nil
 }
 
-// foldOutcome is what the model of a fold makes of all rows. How far the outcomes of folds are
-// apart says how far the model of all rows may be from them, and is seen in two ways, each too far
-// for some data: the confusions of all rows, most of which each model has seen, where the models
-// fit these too well, and the confusions at one another's thresholds, which are moved by the
-// spreads of the scores, where these differ in more than that. The nearer counts.
+// passesOf is the number of passes of one run of a training by steps. Other algorithms have the one
+// of the options or the default.
+func (a *autoFit) passesOf(r *Result) int {
+	online := slices.ContainsFunc(algorithms, func(x Algorithm) bool { return x.Name == r.Algorithm && x.online })
+	if runs := max(1, r.Folds) * max(1, len(r.StepScales)); online && r.Passes >= runs {
+		return r.Passes / runs
+	}
+	if a.opt.Passes != nil {
+		return *a.opt.Passes
+	}
+	return defaultPasses(a.part.Rows, 1)
+}
+
+// foldOutcome is what the model of a fold makes of all rows. The outcomes say how far the model of
+// all rows may be from those of the folds. There are two ways to see it. One compares the
+// confusions of all rows: it is too wide where models fit the rows that they have seen too well.
+// The other applies the threshold of each fold to the scores of the others: it is too wide where
+// the scores of models differ in more than their spread. The smaller counts.
 type foldOutcome struct {
-	scores  [][]float64 // of the rows of the fold, less the thresholds
-	spreads []spread    // of each score of the other rows, which the model has seen
-	cells   []float64   // the confusion of all rows
+	all, own []float64 // the confusions of all rows and of those of the fold
+	//  With Binary, the scores of the fold's rows, less the threshold, and the spread of those of the
+	// rows that the model has seen.
+	scores []float64
+	spread spread
 }
 
 // outcome trains on the other rows of a fold and decides all rows.
-func (a *autoFit) outcome(ctx context.Context, f *fold, opt Options, all Data) (out foldOutcome, err error) {
-	r, err := Fit(ctx, f.train, opt)
+func (a *autoFit) outcome(f *fold, opt Options, all Data) (out foldOutcome, err error) {
+	r, err := Fit(a.ctx, f.train, opt)
 	if err != nil {
 		return out, err
 	}
 	model, n := r.Classifier(), a.labels()
-	out.cells = make([]float64, n*n)
+	out.all, out.own = make([]float64, n*n), make([]float64, n*n)
 	row, scores, thresholds := int64(0), []float64(nil), make([]float64, len(model.Models))
-	seen := make([][]Scored, len(model.Models))
-	err = all.read(ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
+	var seen []Scored
+	err = all.read(a.ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
 		scores = model.Scores(scores[:0], index, value)
-		out.cells[all.labelIndex(class)*n+decision(scores, thresholds)] += weight
-		if f.held.Get(row) {
-			out.scores = append(out.scores, slices.Clone(scores))
-		} else {
-			for c, z := range scores {
-				seen[c] = append(seen[c], Scored{Score: z, Weight: weight})
-			}
+		held, cell := f.held.Get(row), all.labelIndex(class)*n+decision(scores, thresholds)
+		out.all[cell] += weight
+		if held {
+			out.own[cell] += weight
+		}
+		switch {
+		case a.data.Task != Binary:
+		case held:
+			out.scores = append(out.scores, scores[0])
+		default:
+			seen = append(seen, Scored{Score: scores[0], Weight: weight})
 		}
 		row++
 		return nil
 	})
-	for _, s := range seen {
-		out.spreads = append(out.spreads, spreadOf(s))
-	}
+	out.spread = spreadOf(seen)
 	return out, err
 }
 
-// cellsAt is the confusion of all rows by the scores of their own folds, at their own thresholds
-// or, with a fold from 0, at that fold's: as many mean distances from the mean of the scores.
-func (a *autoFit) cellsAt(on *comparedOn, of []foldOutcome, fold int) []float64 {
-	n, at := a.labels(), 0
-	cells, thresholds := make([]float64, n*n), make([]float64, len(of[0].spreads))
+// movedTo is the confusion of the rows of all folds, with Binary, at the threshold of one of them.
+// For the scores of another fold it is as many mean distances from their mean as it is in its own.
+// Without scores, or where these do not differ, the confusion is nil.
+func (c *comparedOn) movedTo(of []foldOutcome, fold int) []float64 {
+	cells, at, t := make([]float64, 4), 0, of[fold].spread
 	for j, f := range of {
-		for c, s := range f.spreads {
-			thresholds[c] = 0
-			if fold >= 0 && fold != j {
-				t := of[fold].spreads[c]
-				if by := s.deviation / t.deviation; by > 0 && !math.IsInf(by, 0) {
-					thresholds[c] = s.mean - float64(by*t.mean)
-				}
+		threshold := []float64{0}
+		if j != fold {
+			by := f.spread.deviation / t.deviation
+			if !(by > 0) || math.IsInf(by, 0) {
+				return nil
 			}
+			threshold[0] = f.spread.mean - float64(by*t.mean)
 		}
 		for _, z := range f.scores {
-			cells[on.truth[at]*n+decision(z, thresholds)] += on.weight[at]
+			cells[c.truth[at]*2+decision([]float64{z}, threshold)] += c.weight[at]
 			at++
 		}
+	}
+	if at == 0 {
+		return nil
 	}
 	return cells
 }
@@ -461,8 +497,8 @@ func (a *autoFit) errorOfDifference(x, y []float64, on *comparedOn, without int)
 // The number of standard errors of the draw of the rows on both sides of a figure's value: more
 // than 1.96 because the models of the folds are not the one that is trained on all rows. Where
 // the models of the folds are compared, apartErrors times their standard deviation is added in
-// squares: more than 1.96 as there are five of them. Simulations support the three:
-// lab/docs/auto.md.
+// squares: more than 1.96 as there are five of them. What share of values the intervals then hold
+// is in lab/docs/auto.md.
 const (
 	namedErrors  = 2.2
 	chosenErrors = 2.6
@@ -481,15 +517,16 @@ func (c *comparedOn) figures(a *autoFit, cells []float64, by float64, apart func
 		}
 		half := float64(by * a.standardError(m, cells, c))
 		if apart != nil {
-			models := float64(apartErrors * apart(m))
-			half = math.Sqrt(float64(half*half) + float64(models*models))
+			if models := float64(apartErrors * apart(m)); models > 0 { // else it is not known
+				half = math.Sqrt(float64(half*half) + float64(models*models))
+			}
 		}
 		out.Values = append(out.Values, figureOf(m.Name(), v, half, a.lowest(m, cells)))
 	}
 	return out
 }
 
-// apart is the standard deviation of a measure over the confusions for which it is defined, 0 if
+// apart is the standard deviation of a measure over the confusions for which it is defined, NaN if
 // there are fewer than two.
 func (a *autoFit) apart(m measure.Objective, confusions [][]float64) float64 {
 	var values []float64
@@ -501,7 +538,7 @@ func (a *autoFit) apart(m measure.Objective, confusions [][]float64) float64 {
 		}
 	}
 	if len(values) < 2 {
-		return 0
+		return math.NaN()
 	}
 	mean := sum.Value() / float64(len(values))
 	for _, v := range values {
