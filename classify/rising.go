@@ -9,8 +9,9 @@ import (
 // counter in a stream in its order. A learner of single rows takes such a feature for a second
 // intercept: what it learns is of the rows of the moment, and of no use for those to come.
 //
-// The first rows tell which features to follow: those that are not zero in most of them, and have
-// risen so far or not moved yet, as a date may.
+// It follows the features that are not zero in most of the first rows, and leaves those alone that
+// have neither risen nor fallen when it looks twice in a row. It looks after 2,048 rows, 4,096 and
+// so on.
 type rising struct {
 	rows    int64
 	f       []trend  // of all features, in the first rows
@@ -23,13 +24,14 @@ type trend struct {
 	n, first               float64
 	from                   int64
 	x, t, xx, tt, products float64
+	low                    bool // at the last look
 }
 
 const (
 	risingRows  = 1000    // that tell which features to follow
 	risingShare = 0.5     // of these rows that are not zero
 	risingR     = 0.95    // the least correlation of a feature that rises, or falls
-	perhapsR    = 0.5     // and of one to follow
+	perhapsR    = 0.5     // and of one that is followed further
 	mostRising  = 1 << 16 // features from here on are not looked at
 )
 
@@ -49,7 +51,7 @@ func (r *rising) observe(index []uint32, value []float32) {
 			r.f[i].add(v, r.rows)
 		}
 		if r.rows == risingRows {
-			r.follows = r.candidates(perhapsR)
+			r.follows = r.dense()
 		}
 		return
 	}
@@ -65,8 +67,12 @@ func (r *rising) observe(index []uint32, value []float32) {
 			r.f[index[j]].add(v, r.rows)
 		}
 	}
-	if r.rows&(r.rows-1) == 0 {
-		r.follows = slices.DeleteFunc(r.follows, func(i uint32) bool { return r.f[i].correlation() < perhapsR })
+	if r.rows&(r.rows-1) == 0 && r.rows > 2*risingRows {
+		r.follows = slices.DeleteFunc(r.follows, func(i uint32) bool {
+			before := r.f[i].low
+			r.f[i].low = r.f[i].correlation() < perhapsR
+			return before && r.f[i].low
+		})
 	}
 }
 
@@ -97,12 +103,11 @@ func (f *trend) correlation() float64 {
 	return math.Abs(f.products-float64(f.x*f.t)/f.n) / math.Sqrt(xx*tt)
 }
 
-// candidates are the features in most of the first rows of at least so much correlation.
-func (r *rising) candidates(least float64) []uint32 {
+// dense are the features that are not zero in most of the first rows.
+func (r *rising) dense() []uint32 {
 	var out []uint32
 	for i := range r.f {
-		f := &r.f[i]
-		if f.n >= float64(risingShare*float64(min(r.rows, risingRows))) && f.correlation() >= least {
+		if r.f[i].n >= float64(risingShare*float64(min(r.rows, risingRows))) {
 			out = append(out, uint32(i))
 		}
 	}
@@ -117,7 +122,7 @@ func (r *rising) found() []uint32 {
 	case r.rows < 100:
 		return nil
 	case r.rows < risingRows:
-		follows = r.candidates(risingR)
+		follows = r.dense()
 	}
 	var out []uint32
 	for _, i := range follows {

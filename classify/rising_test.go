@@ -21,7 +21,12 @@ func TestRising(t *testing.T) {
 		{"time", func(i int, r *random.Source) float32 { return 1.7e9 + float32(i*600) + 100*noise(r) }, true},
 		{"time, some late", func(i int, _ *random.Source) float32 { return float32(i - i%20/19*300 + 400) }, true},
 		{"time, in pairs", func(i int, _ *random.Source) float32 { return float32(i ^ 1) }, true},
-		{"day", func(i int, _ *random.Source) float32 { return float32(i/1200 + 1) }, true},
+		{"time, blocks shuffled", func(i int, r *random.Source) float32 {
+			return float32(i/1500*1500) + 1 + 1500*float32(r.Float64())
+		}, true},
+		{"days of 950 rows", func(i int, _ *random.Source) float32 { return float32(i/950 + 1) }, true},
+		{"days of 1024 rows", func(i int, _ *random.Source) float32 { return float32(i/1024 + 1) }, true},
+		{"days of 2000 rows", func(i int, _ *random.Source) float32 { return float32(i/2000 + 1) }, true},
 		{"countdown", func(i int, _ *random.Source) float32 { return float32(100_000 - i) }, true},
 		{"day of the month", func(i int, _ *random.Source) float32 { return float32(i/90%30 + 1) }, false},
 		{"hour", func(i int, _ *random.Source) float32 { return float32(i%288)/12 + 1 }, false},
@@ -30,10 +35,10 @@ func TestRising(t *testing.T) {
 		{"noise", func(_ int, r *random.Source) float32 { return noise(r) }, false},
 		{"noise that rises", func(i int, r *random.Source) float32 { return float32(i)/2500 + noise(r) }, false},
 		{"rare counter", func(i int, _ *random.Source) float32 { return float32(max(0, i-4000)) }, false},
-		{"turns at 3000", func(i int, _ *random.Source) float32 { return float32(max(i, 6000-i)) }, false},
-		{"flag that is set", func(i int, _ *random.Source) float32 { return float32(1 + i/3000) }, false},
+		{"turns", func(i int, _ *random.Source) float32 { return float32(max(i, 20_000-i)) }, false},
+		{"flag that is set", func(i int, _ *random.Source) float32 { return float32(1 + i/10_000) }, false},
 	}
-	for _, rows := range []int{99, 900, 1000, 1001, 6000} {
+	for _, rows := range []int{99, 900, 1000, 1001, 20_000} {
 		var r rising
 		rng := random.New(1, "rising")
 		var want []uint32
@@ -46,8 +51,8 @@ func TestRising(t *testing.T) {
 			r.observe(index, value)
 		}
 		for k, c := range columns {
-			turns := c.name == "turns at 3000" || c.name == "week" || c.name == "day of the month"
-			moves := rows > 2000 || c.name != "day"
+			turns := c.name == "turns" || c.name == "week" || c.name == "day of the month"
+			moves := rows > 2000 || !strings.HasPrefix(c.name, "days") && c.name != "time, blocks shuffled"
 			if rows >= 100 && moves && (c.rises || turns && rows < 2000) {
 				want = append(want, uint32(k))
 			}
