@@ -93,7 +93,8 @@ const (
 // figures are rather too low. The intervals are for the draw of the rows and for how far the five
 // are apart. There are none for rows with several labels and for separate held-out data. Where a
 // label has fewer than six rows, or a model of fewer rows cannot be trained, there are none either,
-// and a warning says so. Errors are those of reading the data, and ctx's.
+// and a warning says so. With 20,000 rows or fewer it takes up to four times as long as the
+// training. Errors are those of reading the data, and ctx's.
 func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error {
 	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
 		return nil
@@ -206,8 +207,8 @@ func (a *autoFit) passesOf(r *Result) int {
 // the scores of models differ in more than their spread. The smaller counts.
 type foldOutcome struct {
 	all, own []float64 // the confusions of all rows and of those of the fold
-	//  With Binary, the scores of the fold's rows, less the threshold, and the spread of those of the
-	// rows that the model has seen.
+	// With Binary, the scores of the fold's rows, less the threshold, and the spread of those of
+	// the rows that the model has seen.
 	scores []float64
 	spread spread
 }

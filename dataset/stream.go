@@ -339,8 +339,8 @@ func (s *Stream) checkColumns() error {
 			col = s.schema.Columns[i]
 		}
 		// A stream ends too late to refuse a column that counts the rows.
-		named := !s.opt.loaded || slices.Contains(s.opt.CenterColumns, name)
-		if err := s.census.of(name).check(&col, s.info.Rows, named); err != nil {
+		mayCount := !s.opt.loaded || slices.Contains(s.opt.CenterColumns, name)
+		if err := s.census.of(name).check(&col, s.info.Rows, mayCount); err != nil {
 			if _, ok := errors.AsType[*noregret.Error](err); ok {
 				return err
 			}
