@@ -23,7 +23,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	if whole == nil {
 		figures = on.figures(a, a.expected(a.chosenWithout(choices, on), c, on), chosenErrors, nil)
 		if before := a.results[c.recipe].before; before != nil && int64(on.rows) == a.part.Rows {
-			a.raise(figures, c, on, before)
+			a.raise(figures, c, on, before, a.doublings(before, on))
 		}
 	} else {
 		// Whether to tune is decided again, on all rows.
@@ -33,7 +33,14 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 			return x.recipe == c.recipe && x.tuned == c.tuned
 		})
 		figures = whole.figures(a, a.expected([]*choiceOf{c, c}, c, whole), chosenErrors, nil)
-		a.raise(figures, c, whole, on)
+		before, doublings := on, a.doublings(on, whole)
+		if doublings < leastDoublings {
+			if before, err = a.quarters(c.recipe, whole); err != nil {
+				return nil, err
+			}
+			doublings = 1
+		}
+		a.raise(figures, c, whole, before, doublings)
 		on = whole
 	}
 	r, err := a.trainChosen(c)

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -12,6 +13,10 @@ import (
 // from there is planned with warmIterations, and may always have as many as the halves: with more
 // it makes a better model than these can tell.
 const leastHalvesIterations, mostHalvesIterations, warmIterations = 22, 40, 12
+
+// leastDoublings is how often the rows to train on are doubled from the last comparison to the
+// halves, at least, for the gain to tell what as many rows again would give.
+const leastDoublings = 0.5
 
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
 // features, the transforms that make these, the last Hessian, and the iterations that they may have
@@ -121,37 +126,51 @@ func (t *Transform) alike(other *Transform) bool {
 	}) && slices.EqualFunc(t.Products, other.Products, func(a, b ProductColumn) bool { return a.Index == b.Index })
 }
 
-// raise moves the upper ends of the figures of a choice on all rows, given the comparison before,
-// which had fewer. The model of all rows has seen a fold more than those of the folds, twice the
-// rows of halves. By how much this moves a measure is guessed from how it moved between the two, in
-// proportion to the doublings of the rows but for no more than the step between the two: where it
-// rises, the upper end of the interval does. If the comparison had more rows of the rarer label,
-// and so fewer of the other, all rows are more than either had, and the better of the two counts.
-// The comparison may have had a few iterations more and chose its winner, which makes the guess too
-// low, or no preconditioner, which makes it too high.
-func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, whole, before *comparedOn) {
+// raise moves the upper ends of the figures of a choice on all rows, given a comparison before that
+// had fewer rows to train on, by so many doublings. The model of all rows has seen a fold more than
+// those of the folds, twice the rows of halves. By how much this moves a measure is guessed from
+// how it moved between the two, in proportion to the doublings but for no more than the step
+// between the two: where it rises, the upper end of the interval does. The comparison may have had
+// a few iterations more and chose its winner, which makes the guess too low, or no preconditioner,
+// which makes it too high.
+func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, whole, before *comparedOn, doublings float64) {
+	if doublings <= 0 {
+		return
+	}
 	folds := float64(whole.division.folds)
-	ahead := portable.Log(folds/(folds-1)) / math.Ln2
-	doublings := a.doublings(before, whole)
+	share := min(1, portable.Log(folds/(folds-1))/math.Ln2/doublings)
 	fewer := before.results[c.recipe].plain
 	if c.tuned {
 		fewer = *before.results[c.recipe].tuned
 	}
 	for _, m := range figureMeasures(a.data.Task, a.opt.Measure) {
 		f := figures.Of(m.Name())
-		if f == nil || doublings == 0 {
+		if f == nil {
 			continue
 		}
-		rise := f.Value - a.value(m, fewer.cells)
-		if doublings < 0 {
-			rise = math.Abs(rise)
-		} else {
-			rise *= min(1, ahead/doublings)
-		}
-		if rise > 0 {
+		if rise := float64(share * (f.Value - a.value(m, fewer.cells))); rise > 0 {
 			f.High = max(f.High, min(f.High+rise, 1))
 		}
 	}
+}
+
+// quarters trains the recipe of the halves on half of each and decides the rows that these decide:
+// what the halves gain on that is what twice the rows give.
+func (a *autoFit) quarters(r recipe, whole *comparedOn) (*comparedOn, error) {
+	out := *whole
+	out.folds, out.results = nil, map[recipe]*crossFitted{}
+	out.rows /= 2 // of which it costs the training
+	for i, f := range whole.folds {
+		parts, err := f.train.Set.Folds(a.opt.Seed, fmt.Sprintf("auto/quarter/%d", i), 2)
+		if err != nil {
+			return nil, err
+		}
+		out.folds = append(out.folds, fold{
+			train: f.train.withSet(parts[0].Rest), test: f.test, held: f.held, mapped: map[features]*mappedFold{},
+		})
+	}
+	_, err := a.compare([]recipe{r}, &out)
+	return &out, err
 }
 
 // doublings is how often the rows to train on are doubled from one comparison to another: of two

@@ -2,9 +2,11 @@ package classify
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/noregret/noregret/classify/measure"
+	"github.com/noregret/noregret/dataset"
 )
 
 // What the halves cost is counted: every pass over their rows, and what it takes to load them.
@@ -50,8 +52,7 @@ func TestHalvesCost(t *testing.T) {
 
 // The interval of a figure by halves reaches up by what twice the rows have given so far: the gain
 // over models of fewer rows, by doublings if there are several. By thirds it is half as many rows
-// more. It does so, too, where the models before are of more rows and better. Other halves say
-// nothing of it.
+// more. Models of as many rows or more say nothing of it.
 func TestHalvesFigures(t *testing.T) {
 	d := sparseRows(t, 1000, 6, Binary, "0", "1")
 	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.GMean{}})
@@ -81,8 +82,8 @@ func TestHalvesFigures(t *testing.T) {
 		"an eighth, tuned":      {125, division{2, 1}, 5, true, 1.0 / 3, 2},
 		"four fifths of a half": {500, division{5, 1}, 5, false, 1, 2},
 		"better before":         {125, division{2, 1}, 50, false, 0, 2},
-		"four fifths of all":    {999, division{5, 1}, 50, false, -1, 2},
-		"four fifths, worse":    {999, division{5, 1}, 5, false, 1, 2},
+		"four fifths of all":    {999, division{5, 1}, 50, false, 0, 2},
+		"four fifths, worse":    {999, division{5, 1}, 5, false, 0, 2},
 		"fewer, divided thrice": {125, division{2, 3}, 5, false, 1.0 / 3, 2},
 		"as good as it can be":  {125, division{2, 1}, 1, false, 1.0 / 3, 2},
 		"an eighth, thirds":     {125, division{2, 1}, 5, false, math.Log2(1.5) / math.Log2(32.0/3), 3},
@@ -107,7 +108,7 @@ func TestHalvesFigures(t *testing.T) {
 		c := &choiceOf{recipe: r, tuned: x.tuned, decided: decisions(whole, 10)}
 		plain := whole.figures(a, c.decided.cells, chosenErrors, nil)
 		got := whole.figures(a, c.decided.cells, chosenErrors, nil)
-		a.raise(got, c, whole, before)
+		a.raise(got, c, whole, before, a.doublings(before, whole))
 		if len(got.Values) != len(plain.Values) || len(got.Values) < 5 {
 			t.Fatalf("%s: %d figures, want %d", name, len(got.Values), len(plain.Values))
 		}
@@ -123,5 +124,85 @@ func TestHalvesFigures(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", name, f, want)
 			}
 		}
+	}
+}
+
+// The models of quarters have seen half of what those of the halves have, and decide the same rows.
+func TestQuarters(t *testing.T) {
+	for _, d := range []Data{dependentRows(t, 4000, 20, 2, 1), sparseRows(t, 900, 6, Multiclass, "a", "b", "c")} {
+		opt := Options{Algorithm: Auto, Seed: 1, Measure: measure.QMean{}}
+		if d.Task == Multiclass {
+			m, err := d.Task.Measure("macro_f1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.Measure = m
+		}
+		a, err := newAutoFit(t.Context(), d, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := a.comparison(d, division{2, 1}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, algorithm := range []string{a.firstLearner(), a.usual()} {
+			r := recipe{scale: scaleStandard, algorithm: algorithm, lambda: 1}
+			work := a.work
+			quarters, err := a.quarters(r, whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := quarters.results[r]
+			if len(of.scores) != len(whole.truth) || a.work == work {
+				t.Errorf("%s: %d scores, the work %v, want %d, more than %v", algorithm, len(of.scores), a.work,
+					len(whole.truth), work)
+			}
+			for k, f := range quarters.folds {
+				half, n := whole.folds[k].train.Set, f.train.Set.Info().Rows
+				if want := half.Info().Rows; n < want/2-3 || n > want/2+3 {
+					t.Errorf("%s: fold %d: %d rows, want half of %d", algorithm, k, n, want)
+				}
+				for _, l := range f.train.Set.Info().Labels {
+					i := slices.IndexFunc(half.Info().Labels, func(h dataset.Label) bool { return h.Name == l.Name })
+					if want := half.Info().Labels[i].Rows; l.Rows < want/2-1 || l.Rows > want/2+1 {
+						t.Errorf("%s: fold %d: %d rows of %s, want half of %d", algorithm, k, l.Rows, l.Name, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A comparison that had all rows of the rare label does not tell what more of them would give, and
+// upper ends reach further by what the halves gain on quarters.
+func TestFinishByQuarters(t *testing.T) {
+	d := dependentRows(t, 1500, 20, 2, 1)
+	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.FBeta{B: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.budget = 1e12
+	sample, err := a.draw(d, "sample", 1499)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := a.comparison(sample, division{5, 1}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on.last = true
+	r := recipe{features: features{products: true}, scale: scaleStandard, algorithm: "logistic", lambda: 1.0 / 30}
+	if _, err := a.compare([]recipe{r}, on); err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.finish([]recipe{r}, on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := out.Figures.Of("f1")
+	if f == nil || out.Figures.Folds != 2 || f.High-f.Value <= (f.Value-f.Low)*1.001 {
+		t.Errorf("%d folds, %+v: want halves with an upper end that reaches further than the lower",
+			out.Figures.Folds, f)
 	}
 }
