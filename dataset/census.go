@@ -27,7 +27,11 @@ type columnCensus struct {
 
 	all, large span    // numeric: of the values, as they are rounded; of the large ones
 	larges     int64   // numeric: large values
-	ones       int64   // numeric: values that exceed all before them by 1
+	ones       int64   // numeric: values that exceed all before them in their file by 1
+	begins     int64   // numeric: files after the first that begin with the lowest value
+	of         string  // numeric: the file that was added last
+	top        float64 // numeric: the largest value of that file
+	tops       span    // numeric: those of the files before it
 	low, high  float64 // numeric: values between change none of these, once there is one
 }
 
@@ -83,12 +87,17 @@ func (c *columnCensus) number(v, center float64) {
 	if math.IsNaN(v) {
 		return
 	}
+	c.follow(v)
+	c.addLarge(v, center)
+	c.low, c.high = max(c.all.low, math.Nextafter(-centerFrom, 0)), min(c.all.high, math.Nextafter(centerFrom, 0))
+}
+
+// follow counts a value that may be the number of its row.
+func (c *columnCensus) follow(v float64) {
 	if v == c.all.high+1 && c.all.some {
 		c.ones++
 	}
 	c.all.add(v)
-	c.addLarge(v, center)
-	c.low, c.high = max(c.all.low, math.Nextafter(-centerFrom, 0)), min(c.all.high, math.Nextafter(centerFrom, 0))
 }
 
 // addLarge counts a value if it is large. Where a center was subtracted, those of 0 and -1 are so,
@@ -107,13 +116,13 @@ func (c *columnCensus) addCounted(v, center float64) {
 	}
 }
 
-// add adds what comes after it.
-func (c *columnCensus) add(d *columnCensus) {
+// addFrom adds the census of the next chunk of a file, or of the first one of the next file.
+func (c *columnCensus) addFrom(d *columnCensus, file string) {
 	if c.cells == 0 {
-		c.first, c.at = d.first, d.at
+		c.file, c.first, c.at = file, d.first, d.at
 	}
 	if c.odd == "" {
-		c.odd, c.oddAt = d.odd, d.oddAt
+		c.oddFile, c.odd, c.oddAt = file, d.odd, d.oddAt
 	}
 	c.cells, c.near, c.units, c.dates = c.cells+d.cells, c.near+d.near, c.units+d.units, c.dates+d.dates
 	if d.cells > 0 {
@@ -122,24 +131,46 @@ func (c *columnCensus) add(d *columnCensus) {
 		}
 		c.kinds.merge(d.kinds)
 	}
-	if c.ones += d.ones; c.all.some && d.all.some && d.all.low == c.all.high+1 {
-		c.ones++
+	if d.all.some {
+		c.continueFrom(d, file)
 	}
 	c.all.merge(d.all)
 	c.large.merge(d.large)
 	c.larges += d.larges
 }
 
-// addFrom adds the census of a chunk of a file.
-func (c *columnCensus) addFrom(d *columnCensus, file string) {
-	if c.cells == 0 {
-		c.file = file
+// continueFrom adds what a chunk says of numbers that count the rows, of all or of each file.
+func (c *columnCensus) continueFrom(d *columnCensus, file string) {
+	c.ones += d.ones
+	switch {
+	case !c.all.some:
+	case d.all.low == c.top+1:
+		c.ones++
+	case file != c.of && d.all.low == c.all.low:
+		c.begins++
 	}
-	if c.odd == "" {
-		c.oddFile = file
+	if file != c.of {
+		if c.all.some {
+			c.tops.add(c.top)
+		}
+		c.of, c.top = file, d.all.high
 	}
-	c.add(d)
+	c.top = max(c.top, d.all.high)
 }
+
+// counts reports whether a column has the numbers of so many rows, in order from 0 or 1: of all, or
+// of each file. Files that are all of one length, or of which those before the last have no more
+// rows than a day has minutes, may be of a design: hours of days, days of years, articles of shops.
+func (c *columnCensus) counts(center float64, rows int64) bool {
+	if first := c.all.low + center; rows < fewCells || c.ones+c.begins != rows-1 || first != 0 && first != 1 {
+		return false
+	}
+	tops := c.tops
+	tops.add(c.top)
+	return c.begins == 0 || c.tops.low-c.all.low+1 > minutesOfDay && tops.low < tops.high
+}
+
+const minutesOfDay = 1440
 
 // censuses are those of all columns or keys, in order of first appearance.
 type censuses struct {
@@ -212,9 +243,12 @@ func (c *columnCensus) check(col *Column, rows int64, mayCount bool) error {
 	if err := c.checkRange(col, rows); err != nil {
 		return err
 	}
-	first := c.all.low + col.Center
-	if rows >= fewCells && c.ones == rows-1 && (first == 0 || first == 1) && !mayCount {
-		return inColumn(col.Name, countsRows("its numbers count the %d rows, as an index does", rows))
+	if !mayCount && c.counts(col.Center, rows) {
+		of := fmt.Sprintf("the %d rows", rows)
+		if c.begins > 0 {
+			of = "the rows of each file"
+		}
+		return inColumn(col.Name, countsRows("its numbers count %s, as an index does", of))
 	}
 	if c.cells == 0 {
 		return nil
@@ -274,6 +308,9 @@ func countsRows(format string, args ...any) *RefusedColumn {
 // from a center few values may lie together, as the last days of many years do.
 func (c *columnCensus) checkRange(col *Column, rows int64) error {
 	what, s := "values", c.all
+	if col.Kind != Numeric {
+		s = span{} // of a key that may count the rows
+	}
 	step, lost := lostRange(s.low, s.high)
 	if !lost && c.larges >= fewCells && (col.Center == 0 || 2*c.larges > rows) {
 		what, s = "large values", c.large

@@ -23,6 +23,8 @@ type csvPlan struct {
 	labeled bool   // there is a label column
 
 	keys map[string]*csvColumn // JSONL: the columns by their keys, nil without any
+	// JSONL: the keys whose numbers count the first rows, nil without any
+	counting map[string]bool
 }
 
 // csvColumn is a column as the parser sees it.

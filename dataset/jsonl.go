@@ -292,6 +292,11 @@ func (p *jsonParser) value(r *result) error {
 			x -= col.center
 		}
 		p.countLarge(r, col, x)
+		if p.plan.counting[string(p.path)] {
+			if c := p.census(r); c != nil {
+				c.follow(x)
+			}
+		}
 		if !inFloat32(x) {
 			return valueFault("value "+quote(tok), tok)
 		}

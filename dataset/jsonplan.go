@@ -15,15 +15,36 @@ import (
 // determines them unless a schema does.
 type jsonPlanner struct {
 	csvPlanner
-	planned bool
+	planned  bool
+	counting map[string]bool // of the plan
 }
 
 // jsonGuess is the guess of one key.
 type jsonGuess struct {
 	key    string
-	number bool // the first value that is not null is a JSON number
-	null   bool // all values so far are null
+	number bool    // the first value that is not null is a JSON number
+	null   bool    // all values so far are null
+	counts int     // the rows that its numbers count, or notCounting
+	first  float64 // the first of these numbers, 0 or 1
 	guess  guess
+}
+
+const notCounting = -1
+
+// count follows numbers that count the rows from 0 or 1. Of all rows a census tells it; only the
+// keys that it may be true of have one.
+func (g *jsonGuess) count(text []byte, isNumber bool) {
+	v, ok := number(text)
+	switch {
+	case !ok || !isNumber || g.counts == notCounting:
+		g.counts = notCounting
+	case g.counts == 0 && (v == 0 || v == 1):
+		g.first, g.counts = v, 1
+	case g.counts > 0 && v == g.first+float64(g.counts):
+		g.counts++
+	default:
+		g.counts = notCounting
+	}
 }
 
 // plan determines the keys from the first rows of a file, which head is all of unless partial is
@@ -63,6 +84,7 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 		if text != nil && guesses[i].null {
 			guesses[i].null, guesses[i].number = false, number
 		}
+		guesses[i].count(text, number)
 		if number && p.opt.missingNumber(text) {
 			guesses[i].guess.missing = true
 			return
@@ -117,6 +139,14 @@ func (p *jsonPlanner) plan(file string, head []byte, partial bool) (*csvPlan, er
 	}
 	if err := p.choose(file, guesses, texts); err != nil {
 		return nil, err
+	}
+	for _, g := range guesses {
+		if g.counts == rows {
+			if p.counting == nil {
+				p.counting = map[string]bool{}
+			}
+			p.counting[g.key] = true
+		}
 	}
 	return p.keyPlan(), nil
 }
@@ -181,6 +211,7 @@ func (p *jsonPlanner) choose(file string, guesses []jsonGuess, texts map[string]
 // keyPlan returns the plan of every file.
 func (p *jsonPlanner) keyPlan() *csvPlan {
 	plan := p.planOf(p.columns)
+	plan.counting = p.counting
 	if len(plan.columns) > 0 {
 		plan.keys = map[string]*csvColumn{}
 		for i := range plan.columns {

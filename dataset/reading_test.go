@@ -688,6 +688,75 @@ func TestRowNumbers(t *testing.T) {
 	}
 }
 
+// A column counts the rows of several files, and a key those of JSON lines.
+func TestRowNumbersOfFiles(t *testing.T) {
+	rows := func(head, format string, from, to, of int) string {
+		text := new(strings.Builder)
+		text.WriteString(head)
+		for i := from; i < to; i++ {
+			fmt.Fprintf(text, format, i%of, "pq"[i%2])
+		}
+		return text.String()
+	}
+	csv := func(from, to, of int) string { return rows("i,y\n", "%d,%c\n", from, to, of) }
+	lines := func(from, to, of int) string {
+		return rows("", "{\"i\":%d,\"label\":\"%c\"}\n", from, to, of)
+	}
+	const many = 1 << 20
+	for name, c := range map[string]struct {
+		ext   string
+		opt   Options
+		want  string
+		texts []string
+	}{
+		"two parts":         {"csv", Options{}, "of each file", []string{csv(0, 2000, many), csv(0, 1900, many)}},
+		"the last is short": {"csv", Options{}, "of each file", []string{csv(1, 2001, many), csv(1, 9, many)}},
+		"parts as long":     {"csv", Options{}, "", []string{csv(0, 2000, many), csv(0, 2000, many)}},
+		"days of years":     {"csv", Options{}, "", []string{csv(1, 366, many), csv(1, 367, many), csv(1, 366, many)}},
+		"hours of days":     {"csv", Options{}, "", slices.Repeat([]string{csv(0, 24, many)}, 30)},
+		"a day breaks off":  {"csv", Options{}, "", append(slices.Repeat([]string{csv(0, 24, 99)}, 9), csv(0, 20, 99))},
+		"minutes of days":   {"csv", Options{}, "", []string{csv(0, 1440, many), csv(0, 900, many)}},
+		"more than those":   {"csv", Options{}, "of each file", []string{csv(0, 1441, many), csv(0, 900, many)}},
+		"a part goes on":    {"csv", Options{}, "count the 60 rows,", []string{csv(1, 31, many), csv(31, 61, many)}},
+		"from 0 and from 1": {"csv", Options{}, "", []string{csv(0, 2000, many), csv(1, 1800, many)}},
+		"few rows a file":   {"csv", Options{}, "", slices.Repeat([]string{csv(0, 2, many)}, 30)},
+		"a row a file":      {"csv", Options{}, "", slices.Repeat([]string{csv(0, 1, many)}, 30)},
+		"a flag a file":     {"csv", Options{}, "", slices.Repeat([]string{csv(0, 1, many), csv(1, 2, many)}, 20)},
+		"an hour":           {"csv", Options{}, "", []string{csv(0, 240, 24)}},
+		"long parts": {"csv", Options{}, "of each file", []string{
+			csv(0, 90_000, many), csv(0, 140_000, many), csv(0, 140_000, many),
+		}},
+		"lines":        {"jsonl", Options{}, "count the 2000 rows", []string{lines(0, 2000, many)}},
+		"lines from 1": {"jsonl", Options{}, "count the 39 rows", []string{lines(1, 40, many)}},
+		"lines of floats": {"jsonl", Options{}, "count the 39 rows", []string{
+			strings.ReplaceAll(lines(0, 39, many), ",", ".0,"),
+		}},
+		"parts of lines": {"jsonl", Options{}, "of each file", []string{lines(0, 1500, many), lines(0, 40, many)}},
+		"a first line": {"jsonl", Options{}, "", []string{
+			"{\"i\":1,\"label\":\"p\"}\n", strings.ReplaceAll(lines(1, 200, many), `"i":`, `"i":1.00000`),
+		}},
+		"lines, few":        {"jsonl", Options{}, "", []string{lines(0, 19, many)}},
+		"lines, from 2":     {"jsonl", Options{}, "", []string{lines(2, 40, many)}},
+		"lines, again":      {"jsonl", Options{}, "", []string{lines(0, 2000, 1024)}},
+		"lines, a gap":      {"jsonl", Options{}, "", []string{lines(0, 500, many) + lines(501, 900, many)}},
+		"lines, not in all": {"jsonl", Options{}, "", []string{lines(0, 500, many) + "{\"label\":\"p\"}\n"}},
+		"lines, named":      {"jsonl", Options{CenterColumns: []string{"i"}}, "", []string{lines(0, 500, many)}},
+		"lines, left out":   {"jsonl", Options{IgnoreColumns: []string{"i"}}, "", []string{lines(0, 500, many)}},
+	} {
+		var paths []string
+		for k, text := range c.texts {
+			paths = append(paths, writeFile(t, fmt.Sprintf("%d.%s", k, c.ext), text))
+		}
+		set, err := Load(t.Context(), paths, c.opt)
+		if err == nil {
+			err = set.Close()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 // Sentences are texts in any script, with numbers among them; telephone and account numbers are
 // none.
 func TestSentences(t *testing.T) {
