@@ -22,8 +22,8 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	var figures *ModelFigures
 	if whole == nil {
 		figures = on.figures(a, a.expected(a.chosenWithout(choices, on), c, on), chosenErrors, nil)
-		if before := a.results[c.recipe].before; before != nil && int64(on.rows) == a.part.Rows {
-			a.raise(figures, c, on, before, a.doublings(before, on))
+		if before := a.results[c.recipe].before; before != nil {
+			a.raise(figures, c, on, before, a.step(before, on))
 		}
 	} else {
 		// Whether to tune is decided again, on all rows.
@@ -33,7 +33,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 			return x.recipe == c.recipe && x.tuned == c.tuned
 		})
 		figures = whole.figures(a, a.expected([]*choiceOf{c, c}, c, whole), chosenErrors, nil)
-		before, doublings := on, a.doublings(on, whole)
+		before, doublings := on, a.step(on, whole)
 		if doublings < leastDoublings {
 			if before, err = a.quarters(c.recipe, whole); err != nil {
 				return nil, err

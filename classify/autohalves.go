@@ -18,6 +18,10 @@ const leastHalvesIterations, mostHalvesIterations, warmIterations = 22, 40, 12
 // halves, at least, for the gain to tell what as many rows again would give.
 const leastDoublings = 0.5
 
+// mostAhead bounds what the rows that are missing may give, in steps between two comparisons: the
+// next doublings give less than the one before.
+const mostAhead = 2
+
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
 // features, the transforms that make these, the last Hessian, and the iterations that they may have
 // had.
@@ -126,19 +130,18 @@ func (t *Transform) alike(other *Transform) bool {
 	}) && slices.EqualFunc(t.Products, other.Products, func(a, b ProductColumn) bool { return a.Index == b.Index })
 }
 
-// raise moves the upper ends of the figures of a choice on all rows, given a comparison before that
-// had fewer rows to train on, by so many doublings. The model of all rows has seen a fold more than
-// those of the folds, twice the rows of halves. By how much this moves a measure is guessed from
-// how it moved between the two, in proportion to the doublings but for no more than the step
-// between the two: where it rises, the upper end of the interval does. The comparison may have had
-// a few iterations more and chose its winner, which makes the guess too low, or no preconditioner,
-// which makes it too high.
-func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, whole, before *comparedOn, doublings float64) {
+// raise moves the upper ends of the figures of a choice, given a comparison before that had fewer
+// rows to train on than that of the figures, by so many doublings. The model of all rows has seen
+// more than both: twice the rows of halves, a fold more than those of five folds. By how much this
+// moves a measure is guessed from how it moved between the two, in proportion to the doublings but
+// for no more than mostAhead of that: where it rises, the upper end of the interval does. The
+// comparison may have had a few iterations more and chose its winner, which makes the guess too
+// low, or no preconditioner, which makes it too high.
+func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, on, before *comparedOn, doublings float64) {
 	if doublings <= 0 {
 		return
 	}
-	folds := float64(whole.division.folds)
-	share := min(1, portable.Log(folds/(folds-1))/math.Ln2/doublings)
+	ahead := min(mostAhead, a.doublings(on.trainedOn(a.labels()), a.part.rows())/doublings)
 	fewer := before.results[c.recipe].plain
 	if c.tuned {
 		fewer = *before.results[c.recipe].tuned
@@ -148,7 +151,7 @@ func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, whole, before *compa
 		if f == nil {
 			continue
 		}
-		if rise := float64(share * (f.Value - a.value(m, fewer.cells))); rise > 0 {
+		if rise := float64(ahead * (f.Value - a.value(m, fewer.cells))); rise > 0 {
 			f.High = max(f.High, min(f.High+rise, 1))
 		}
 	}
@@ -173,11 +176,10 @@ func (a *autoFit) quarters(r recipe, whole *comparedOn) (*comparedOn, error) {
 	return &out, err
 }
 
-// doublings is how often the rows to train on are doubled from one comparison to another: of two
-// labels those of the rarer, of which a draw may have most, and of several those of a label in the
-// mean. Labels that one of the two lacks do not count.
-func (a *autoFit) doublings(from, to *comparedOn) float64 {
-	before, after := from.trainedOn(a.labels()), to.trainedOn(a.labels())
+// doublings is how often the rows to train on are doubled from some numbers of the labels' rows to
+// others: of two labels those of the rarer, of which a draw may have most, and of several those of
+// a label in the mean. Labels that one of the two lacks do not count.
+func (a *autoFit) doublings(before, after []float64) float64 {
 	sum, labels, rarest, least := 0.0, 0.0, 0.0, math.Inf(1)
 	for k, n := range after {
 		if n == 0 || before[k] == 0 {
@@ -196,6 +198,11 @@ func (a *autoFit) doublings(from, to *comparedOn) float64 {
 	return sum / labels
 }
 
+// step is the number of doublings from one comparison to another.
+func (a *autoFit) step(from, to *comparedOn) float64 {
+	return a.doublings(from.trainedOn(a.labels()), to.trainedOn(a.labels()))
+}
+
 // trainedOn is the number of rows of each label that a model of the comparison is trained on.
 func (c *comparedOn) trainedOn(labels int) []float64 {
 	rows := make([]float64, labels)
@@ -204,6 +211,15 @@ func (c *comparedOn) trainedOn(labels int) []float64 {
 	}
 	for k, n := range rows {
 		rows[k] = n / float64(c.division.repeats*c.division.folds) * float64(c.division.folds-1)
+	}
+	return rows
+}
+
+// rows is the number of rows of each label.
+func (p *Part) rows() []float64 {
+	rows := make([]float64, len(p.Labels))
+	for k, l := range p.Labels {
+		rows[k] = float64(l.Rows)
 	}
 	return rows
 }

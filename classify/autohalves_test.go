@@ -52,7 +52,8 @@ func TestHalvesCost(t *testing.T) {
 
 // The interval of a figure by halves reaches up by what twice the rows have given so far: the gain
 // over models of fewer rows, by doublings if there are several. By thirds it is half as many rows
-// more. Models of as many rows or more say nothing of it.
+// more, and by halves of a half four times as many. Models of as many rows or more say nothing of
+// it.
 func TestHalvesFigures(t *testing.T) {
 	d := sparseRows(t, 1000, 6, Binary, "0", "1")
 	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.GMean{}})
@@ -76,17 +77,18 @@ func TestHalvesFigures(t *testing.T) {
 		wrong int
 		tuned bool
 		share float64 // of the rise from the models before to the halves
-		folds int     // in their place
+		folds int     // in their place, below 0 of a half of the rows
 	}{
-		"an eighth":             {125, division{2, 1}, 5, false, 1.0 / 3, 2},
-		"an eighth, tuned":      {125, division{2, 1}, 5, true, 1.0 / 3, 2},
-		"four fifths of a half": {500, division{5, 1}, 5, false, 1, 2},
-		"better before":         {125, division{2, 1}, 50, false, 0, 2},
-		"four fifths of all":    {999, division{5, 1}, 50, false, 0, 2},
-		"four fifths, worse":    {999, division{5, 1}, 5, false, 0, 2},
-		"fewer, divided thrice": {125, division{2, 3}, 5, false, 1.0 / 3, 2},
-		"as good as it can be":  {125, division{2, 1}, 1, false, 1.0 / 3, 2},
-		"an eighth, thirds":     {125, division{2, 1}, 5, false, math.Log2(1.5) / math.Log2(32.0/3), 3},
+		"an eighth":                   {125, division{2, 1}, 5, false, 1.0 / 3, 2},
+		"an eighth, tuned":            {125, division{2, 1}, 5, true, 1.0 / 3, 2},
+		"four fifths of a half":       {500, division{5, 1}, 5, false, 2, 2},
+		"better before":               {125, division{2, 1}, 50, false, 0, 2},
+		"four fifths of all":          {999, division{5, 1}, 50, false, 0, 2},
+		"four fifths, worse":          {999, division{5, 1}, 5, false, 0, 2},
+		"fewer, divided thrice":       {125, division{2, 3}, 5, false, 1.0 / 3, 2},
+		"as good as it can be":        {125, division{2, 1}, 1, false, 1.0 / 3, 2},
+		"an eighth, half of the rows": {125, division{2, 1}, 5, false, 2.0 / 2, -2},
+		"an eighth, thirds":           {125, division{2, 1}, 5, false, math.Log2(1.5) / math.Log2(32.0/3), 3},
 	} {
 		sample, err := a.draw(d, "sample", x.rows)
 		if err != nil {
@@ -96,7 +98,13 @@ func TestHalvesFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := a.comparison(d, division{x.folds, 1}, 0)
+		all := d
+		if x.folds < 0 {
+			if all, err = a.draw(d, "half", 500); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole, err := a.comparison(all, division{max(x.folds, -x.folds), 1}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +116,7 @@ func TestHalvesFigures(t *testing.T) {
 		c := &choiceOf{recipe: r, tuned: x.tuned, decided: decisions(whole, 10)}
 		plain := whole.figures(a, c.decided.cells, chosenErrors, nil)
 		got := whole.figures(a, c.decided.cells, chosenErrors, nil)
-		a.raise(got, c, whole, before, a.doublings(before, whole))
+		a.raise(got, c, whole, before, a.step(before, whole))
 		if len(got.Values) != len(plain.Values) || len(got.Values) < 5 {
 			t.Fatalf("%s: %d figures, want %d", name, len(got.Values), len(plain.Values))
 		}
