@@ -26,6 +26,7 @@ type trainOptions struct {
 	valid     string
 	json      bool
 	stream    bool
+	figures   bool
 	saveEvery int64
 	shards    shardFlags
 	private   privateFlags
@@ -151,7 +152,9 @@ var mainFlags = []string{
 
 // newTrainCommand makes "noregret train".
 func newTrainCommand(a *command.App, files privateFiles) *cobra.Command {
-	o := &trainOptions{data: dataflags.New(), fit: newTrainFlags(), private: newPrivateFlags(files)}
+	o := &trainOptions{
+		data: dataflags.New(), fit: newTrainFlags(), private: newPrivateFlags(files), figures: true,
+	}
 	cmd := command.New(a, &cobra.Command{
 		Use:   "train --measure M --model FILE DATA... | train --private ... --model FILE DATA...",
 		Short: "Train a classifier for F1, G-mean, Q-mean and their like",
@@ -200,6 +203,8 @@ func (o *trainOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", o.model, "file to write the model to")
 	f.StringVar(&o.valid, "valid", o.valid, "file of held-out data, instead of a part of DATA")
 	f.BoolVar(&o.json, "json", o.json, "print one JSON object")
+	f.BoolVar(&o.figures, "figures", o.figures, "state what a named algorithm's model reaches on new rows, by five "+
+		"more models of parts of the rows, which may take four fifths of the time; auto knows it anyway")
 	f.BoolVar(&o.stream, "stream", o.stream, "train in one pass directly from the reader, without storing data")
 	f.Int64Var(&o.saveEvery, "save-every", o.saveEvery,
 		"with --stream or --private: write the model after every N examples, 0 for at the end only")
@@ -210,6 +215,9 @@ func (o *trainOptions) AddFlags(f *pflag.FlagSet) {
 // Validate implements [command.Options].
 func (o *trainOptions) Validate() (err error) {
 	if err := o.private.check(); err != nil {
+		return err
+	}
+	if err := o.checkFigures(); err != nil {
 		return err
 	}
 	if o.opt, err = o.fit.options(); err != nil {
@@ -239,6 +247,30 @@ func (o *trainOptions) Validate() (err error) {
 	if o.measures.of(classify.Binary) == nil {
 		return noregret.Errorf(noregret.Usage, "--stream", "for two classes only; %s is a measure of several",
 			o.fit.measure)
+	}
+	return nil
+}
+
+// checkFigures refuses --figures where it asks for what is not to be had. Without it, or with
+// --figures=false, there is nothing to refuse.
+func (o *trainOptions) checkFigures() error {
+	if !o.figures || !o.fit.flags.Changed("figures") {
+		return nil
+	}
+	for _, other := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--private", o.private.on},
+		{"--stream", o.stream},
+		{"--shard", o.shards.given()},
+		{"--valid", o.valid != ""},
+		{"--multilabel", o.data.Multilabel},
+	} {
+		if other.given {
+			return noregret.Errorf(noregret.Usage, "--figures",
+				"no meaning with %s, where no further models are trained", other.flag)
+		}
 	}
 	return nil
 }
@@ -324,7 +356,7 @@ func (o *trainOptions) fitSet(ctx context.Context, a *command.App, set *dataset.
 			opt.Valid = &held
 		}
 		opt.Progress = progress
-		if result, err = classify.Fit(ctx, data, opt); err == nil {
+		if result, err = classify.Fit(ctx, data, opt); err == nil && o.figures {
 			err = result.CrossFigures(ctx, data, opt)
 		}
 		return dataflags.WithPlace(err, set.Info().Inputs)

@@ -60,7 +60,7 @@ var sharedPrivately = map[string]bool{
 	"model": true, "json": true, "stream": true, "save-every": true, "radius": true, "step-scale": true,
 	"no-intercept": true, "unscaled": true, "format": true, "base": true, "bits": true, "delimiter": true,
 	"quotes": true, "header": true, "label": true, "label-key": true, "categorical": true, "missing": true,
-	"workers": true, "help-all": true,
+	"workers": true, "help-all": true, "figures": true,
 }
 
 // refusedPrivately are the flags of train that a private training refuses, with the reasons. The

@@ -3,6 +3,7 @@ package train
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +39,11 @@ func TestTrainRefuses(t *testing.T) {
 			`invalid argument "hing" for "--reward" flag: no reward is named "hing"; did you mean hinge? there are `,
 		},
 		clitest.Refusal{"train --measure f1 --model m.json --save-every 5 x", "--save-every: needs --stream"},
+		clitest.Refusal{"train --measure f1 --figures --model m --stream x", "--figures: no meaning with --stream"},
+		clitest.Refusal{"train --measure f1 --figures --model m --shard 1/2 x", "--figures: no meaning with --sh"},
+		clitest.Refusal{"train --measure f1 --figures --model m --valid y x", "--figures: no meaning with --valid"},
+		clitest.Refusal{"train --measure f1 --figures --model m --multilabel x", "--figures: no meaning with --mul"},
+		clitest.Refusal{trainPrivate + "--figures x", "--figures: no meaning with --private"},
 		clitest.Refusal{"train --measure f1 --model m.json --valid - -", "--valid: standard input is also among DATA"},
 		clitest.Refusal{"train --measure macro_f1 --stream --model m.json x", "--stream: for two classes only"},
 		clitest.Refusal{
@@ -103,6 +109,37 @@ func TestTrainDecidesByLabels(t *testing.T) {
 		}
 		if multi := c.Task != classify.Binary; multi != tc.multi {
 			t.Errorf("%s: a %s model", name, c.Task)
+		}
+	}
+}
+
+// Figures change nothing else in the model, and can be left out.
+func TestTrainWithoutFigures(t *testing.T) {
+	at := t.TempDir()
+	data, text := filepath.Join(at, "a.svm"), ""
+	for i := range 90 {
+		text += []string{"1 1:1\n", "1 2:1\n", "-1 1:-1 2:-1\n", "-1 2:1\n"}[i%4]
+	}
+	if err := os.WriteFile(data, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	train := func(more ...string) *classify.Model {
+		model := filepath.Join(at, "model.json")
+		cmds.Printed(t, append([]string{"train", data, "--model", model, "--measure", "gmean"}, more...)...)
+		m, err := classify.LoadModel(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for _, algorithm := range []string{"spade", "auto"} {
+		with, without := train("--algorithm", algorithm), train("--algorithm", algorithm, "--figures=false")
+		if with.Figures == nil || (without.Figures == nil) != (algorithm == "spade") {
+			t.Errorf("%s: figures %v, without %v", algorithm, with.Figures, without.Figures)
+		}
+		without.Figures = with.Figures
+		if !reflect.DeepEqual(with, without) {
+			t.Errorf("%s: %+v, without figures %+v", algorithm, with, without)
 		}
 	}
 }
