@@ -482,8 +482,20 @@ func TestCrossFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var told []Progress
+	opt.Progress = func(p Progress) { told = append(told, p) }
 	if err := r.CrossFigures(context.Background(), d, opt); err != nil {
 		t.Fatal(err)
+	}
+	opt.Progress = nil
+	for i, p := range told {
+		if want := int64(3000 * i); p.Examples != want || p.Total != 15_000 || p.Pass != max(1, i) || p.Passes != 5 ||
+			p.Algorithm != "spade for figures" {
+			t.Errorf("report %d of progress: %+v, want %d of 15000 steps", i, p, want)
+		}
+	}
+	if len(told) != 6 {
+		t.Errorf("%d reports of progress, want 6", len(told))
 	}
 	f := r.Figures
 	c, err := Evaluate(context.Background(), fresh, r.Classifier())

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/noregret/noregret"
 	"github.com/noregret/noregret/classify/measure"
@@ -94,7 +95,8 @@ const (
 // are apart. There are none for rows with several labels and for separate held-out data. Where a
 // label has fewer than six rows, or a model of fewer rows cannot be trained, there are none either,
 // and a warning says so. With 20,000 rows or fewer it takes up to four times as long as the
-// training. Errors are those of reading the data, and ctx's.
+// training. Options.Progress is told of each of the five as a pass. Errors are those of reading the
+// data, and ctx's.
 func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error {
 	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
 		return nil
@@ -146,6 +148,7 @@ func (a *autoFit) crossFigures(r *Result) (f *ModelFigures, untrained, err error
 	}
 	opt := a.opt
 	opt.Progress, opt.Calibration = nil, CalibrationNone
+	done := a.foldsProgress(r.Algorithm, len(on.folds), int64(on.rows))
 	opt.Passes = new(min(a.passesOf(r), max(leastFigurePasses, mostFigureSteps/on.rows)))
 	of, errs := make([]foldOutcome, len(on.folds)), make([]error, len(on.folds))
 	var group errgroup.Group
@@ -153,6 +156,7 @@ func (a *autoFit) crossFigures(r *Result) (f *ModelFigures, untrained, err error
 	for i := range on.folds {
 		group.Go(func() error {
 			of[i], errs[i] = a.outcome(&on.folds[i], opt, d)
+			done()
 			return nil
 		})
 	}
@@ -185,6 +189,27 @@ func (a *autoFit) crossFigures(r *Result) (f *ModelFigures, untrained, err error
 		return y
 	}
 	return on.figures(a, own, namedErrors, apart), nil, nil
+}
+
+// foldsProgress reports that the models of folds begin, and returns what reports another as done.
+// It may be called at the same time.
+func (a *autoFit) foldsProgress(algorithm string, folds int, rows int64) (done func()) {
+	if a.opt.Progress == nil {
+		return func() {}
+	}
+	var one sync.Mutex
+	now := Progress{
+		Algorithm: algorithm + " for figures", Pass: 1, Passes: folds, Total: int64(folds) * rows,
+		Measure: a.opt.Measure.Name(), Value: math.NaN(),
+	}
+	a.opt.Progress(now)
+	return func() {
+		one.Lock()
+		defer one.Unlock()
+		now.Examples += rows
+		a.opt.Progress(now)
+		now.Pass = min(folds, now.Pass+1)
+	}
 }
 
 // passesOf is the number of passes of one run of a training by steps. Other algorithms have the one
