@@ -155,14 +155,11 @@ func (o Options) searches(d Data) (ok bool, why string) {
 	if dim := d.Set.Info().Dim; dim > mostAutoFeatures {
 		return false, fmt.Sprintf("there are %d features and at most %d are compared", dim, mostAutoFeatures)
 	}
-	if averageOf(o.Measure).Of != nil { // a class without a right prediction costs its share only
-		if needed := leastRowsOfLabel * int64(len(part.Labels)); part.Rows < needed {
-			return false, fmt.Sprintf("%d labels have %d rows and %d are needed", len(part.Labels), part.Rows, needed)
-		}
-		return true, ""
-	}
-	if few := d.fewRows(part, leastRowsOfLabel); few != "" {
+	if few := d.fewFor(o.Measure, part, leastRowsOfLabel); few != "" {
 		return false, few
+	}
+	if isAverage(o.Measure) {
+		return true, ""
 	}
 	if slices.ContainsFunc(part.Labels, func(l LabelCount) bool { return l.Weight == 0 }) {
 		return false, "the rows of a label have no weight"

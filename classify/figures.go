@@ -93,10 +93,10 @@ const (
 // more than 400,000 steps. The models see fewer rows than the one that is trained on all, so the
 // figures are rather too low. The intervals are for the draw of the rows and for how far the five
 // are apart. There are none for rows with several labels and for separate held-out data. Where a
-// label has fewer than six rows, or a model of fewer rows cannot be trained, there are none either,
-// and a warning says so. With 20,000 rows or fewer it takes up to four times as long as the
-// training. Options.Progress is told of each of the five as a pass. Errors are those of reading the
-// data, and ctx's.
+// label has fewer than six rows (with macro_f1 and the like in the mean), or a model of fewer rows
+// cannot be trained, there are none either, and a warning says so. With 20,000 rows or fewer it
+// takes up to four times as long as the training. Options.Progress is told of each of the five as a
+// pass. Errors are those of reading the data, and ctx's.
 func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error {
 	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
 		return nil
@@ -109,7 +109,7 @@ func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error
 	if a.part, err = data.sizes(); err != nil {
 		return err
 	}
-	if few := data.fewRows(a.part, leastFigureLabel); few != "" {
+	if few := data.fewFor(opt.Measure, a.part, leastFigureLabel); few != "" {
 		r.Warnings = append(r.Warnings, "there are no figures on new rows: "+few)
 		return nil
 	}
@@ -119,6 +119,19 @@ func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error
 			fmt.Sprintf("there are no figures on new rows: a model of fewer rows cannot be trained: %v", untrained))
 	}
 	return err
+}
+
+// fewFor says what a measure lacks if every label is to have the rows needed, "" if nothing: where
+// a class without a right prediction costs its share only, as in macro_f1, they need them in the
+// mean.
+func (d Data) fewFor(m measure.Objective, part Part, needed int64) string {
+	if !isAverage(m) {
+		return d.fewRows(part, needed)
+	}
+	if n := needed * int64(len(part.Labels)); part.Rows < n {
+		return fmt.Sprintf("%d labels have %d rows and %d are needed", len(part.Labels), part.Rows, n)
+	}
+	return ""
 }
 
 // fewRows says which label is the first with fewer rows than needed, "" if none is.

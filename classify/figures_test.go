@@ -182,3 +182,65 @@ func TestApart(t *testing.T) {
 		}
 	}
 }
+
+// Where a class costs its share only, few rows of it are no reason to have no figures.
+func TestFiguresOfRareClasses(t *testing.T) {
+	b, err := dataset.NewBuilder(3, "a", "b", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := random.New(3, "rows")
+	for i := range 400 {
+		class := i % 2
+		if i%100 == 7 {
+			class = 2
+		}
+		value := []float32{float32(class) + float32(rng.NormFloat64()), float32(rng.NormFloat64()), 1}
+		if err := b.Add([]uint32{0, 1, 2}, value, class, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewData(set, Multiclass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"macro_f1": true, "gmean": false} {
+		m, err := Multiclass.Measure(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := Options{Algorithm: "softmax", Measure: m, Seed: 1, Passes: new(5)}
+		r, err := Fit(t.Context(), d, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.CrossFigures(t.Context(), d, opt); err != nil || (r.Figures != nil) != want {
+			t.Errorf("%s: figures %v, %q, %v", name, r.Figures, r.Warnings, err)
+		}
+	}
+}
+
+func TestFewFor(t *testing.T) {
+	d := sparseRows(t, 12, 4, Multiclass, "a", "b", "c")
+	part := d.part()
+	part.Rows, part.Labels = 12, []LabelCount{{Rows: 9}, {Rows: 2}, {Rows: 1}}
+	for name, wants := range map[string][]string{
+		"macro_f1": {4: "", 5: "3 labels have 12 rows and 15 are needed"},
+		"gmean":    {1: "", 2: "label c has 1 rows and 2 are needed"},
+	} {
+		m, err := Multiclass.Measure(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := int64(len(wants) - 1)
+		for n := last - 1; n <= last; n++ {
+			if got := d.fewFor(m, part, n); got != wants[n] {
+				t.Errorf("%s, %d rows: %q, want %q", name, n, got, wants[n])
+			}
+		}
+	}
+}
