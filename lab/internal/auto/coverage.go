@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -78,6 +79,9 @@ func (o *options) coverage(ctx context.Context, r *study.Runner, set string, dat
 				above, width = append(above, x.above[m]), append(width, x.width[m])
 			}
 		}
+		if len(holds) == 0 {
+			continue
+		}
 		t.Add(set, algorithm, objective.Name(), m, study.Number("%.1f %%", 100*study.MeanOf(holds).Mean),
 			study.Number("%+.4f", study.MeanOf(above).Mean), study.Number("%.4f", study.MeanOf(width).Mean))
 	}
@@ -124,8 +128,7 @@ func (o *options) coverOnce(ctx context.Context, data classify.Data, seed uint64
 		if m, err = data.Task.Measure(name); err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
-		if f := r.Figures.Of(name); f != nil {
-			v := counts.Value(m)
+		if f, v := r.Figures.Of(name), counts.Value(m); f != nil && !math.IsNaN(v) {
 			out.holds[name] = f.Low <= v && v <= f.High
 			out.above[name], out.width[name] = f.Value-v, f.High-f.Low
 		}
