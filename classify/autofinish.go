@@ -23,7 +23,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	if whole == nil {
 		figures = on.figures(a, a.expected(a.chosenWithout(choices, on), c, on), chosenErrors, nil)
 		if before := a.results[c.recipe].before; before != nil {
-			a.raise(figures, c, on, before, a.step(before, on))
+			a.raise(figures, c, on, before)
 		}
 	} else {
 		// Whether to tune is decided again, on all rows.
@@ -33,14 +33,13 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 			return x.recipe == c.recipe && x.tuned == c.tuned
 		})
 		figures = whole.figures(a, a.expected([]*choiceOf{c, c}, c, whole), chosenErrors, nil)
-		before, doublings := on, a.step(on, whole)
-		if doublings < leastDoublings {
+		before := on
+		if a.needsQuarters(on) {
 			if before, err = a.quarters(c.recipe, whole); err != nil {
 				return nil, err
 			}
-			doublings = 1
 		}
-		a.raise(figures, c, whole, before, doublings)
+		a.raise(figures, c, whole, before)
 		on = whole
 	}
 	r, err := a.trainChosen(c)

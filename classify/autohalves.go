@@ -14,8 +14,8 @@ import (
 // it makes a better model than these can tell.
 const leastHalvesIterations, mostHalvesIterations, warmIterations = 22, 40, 12
 
-// leastDoublings is how often the rows to train on are doubled from the last comparison to the
-// halves, at least, for the gain to tell what as many rows again would give.
+// leastDoublings is how often the rows to train on are doubled from the last comparison to halves,
+// at least, for the gain to tell what as many rows again would give.
 const leastDoublings = 0.5
 
 // mostAhead bounds what the rows that are missing may give, in steps between two comparisons: the
@@ -49,7 +49,11 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	by := division{2, 1}
 	priceOf := func(iterations int) float64 { return a.cost([]recipe{r}, by, iterations, int(n)) }
 	left := a.budget - a.work - a.lastPrice(r, last)
-	for isBatch(r.algorithm) && iterations < mostHalvesIterations && priceOf(iterations+2) <= left {
+	all := 1.0
+	if a.needsQuarters(on) {
+		all = 1.5 // quarters have half of the rows
+	}
+	for isBatch(r.algorithm) && iterations < mostHalvesIterations && float64(all*priceOf(iterations+2)) <= left {
 		iterations += 2
 	}
 	price := priceOf(iterations)
@@ -131,17 +135,19 @@ func (t *Transform) alike(other *Transform) bool {
 }
 
 // raise moves the upper ends of the figures of a choice, given a comparison before that had fewer
-// rows to train on than that of the figures, by so many doublings. The model of all rows has seen
-// more than both: twice the rows of halves, a fold more than those of five folds. By how much this
-// moves a measure is guessed from how it moved between the two, in proportion to the doublings but
-// for no more than mostAhead of that: where it rises, the upper end of the interval does. The
-// comparison may have had a few iterations more and chose its winner, which makes the guess too
-// low, or no preconditioner, which makes it too high.
-func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, on, before *comparedOn, doublings float64) {
+// rows to train on than that of the figures. The model of all rows has seen more than both: twice
+// the rows of halves, a fold more than those of five folds. By how much this moves a measure is
+// guessed from how it moved between the two, in proportion to the doublings but for no more than
+// mostAhead of that: where it rises, the upper end of the interval does. The comparison may have
+// had a few iterations more and chose its winner, which makes the guess too low, or no
+// preconditioner, which makes it too high.
+func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, on, before *comparedOn) {
+	had, has := before.trainedOn(a.labels()), on.trainedOn(a.labels())
+	doublings := a.doublings(had, has)
 	if doublings <= 0 {
 		return
 	}
-	ahead := min(mostAhead, a.doublings(on.trainedOn(a.labels()), a.part.rows())/doublings)
+	ahead := min(mostAhead, a.doublings(has, a.part.rows())/doublings)
 	fewer := before.results[c.recipe].plain
 	if c.tuned {
 		fewer = *before.results[c.recipe].tuned
@@ -157,8 +163,20 @@ func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, on, before *compared
 	}
 }
 
+// needsQuarters reports whether the step from a comparison to halves of all rows is too small for
+// the gain to tell what as many rows again would give.
+func (a *autoFit) needsQuarters(on *comparedOn) bool {
+	halves := a.part.rows()
+	for k := range halves {
+		halves[k] /= 2
+	}
+	return a.doublings(on.trainedOn(a.labels()), halves) < leastDoublings
+}
+
 // quarters trains the recipe of the halves on half of each and decides the rows that these decide:
-// what the halves gain on that is what twice the rows give.
+// what the halves gain on that is what twice the rows give. It costs half of what the halves of a
+// batch algorithm do, and up to as much for a learner of single rows, which passes over few rows
+// more often. It may exceed the budget, as nothing else tells it.
 func (a *autoFit) quarters(r recipe, whole *comparedOn) (*comparedOn, error) {
 	out := *whole
 	out.folds, out.results = nil, map[recipe]*crossFitted{}
@@ -198,19 +216,13 @@ func (a *autoFit) doublings(before, after []float64) float64 {
 	return sum / labels
 }
 
-// step is the number of doublings from one comparison to another.
-func (a *autoFit) step(from, to *comparedOn) float64 {
-	return a.doublings(from.trainedOn(a.labels()), to.trainedOn(a.labels()))
-}
-
 // trainedOn is the number of rows of each label that a model of the comparison is trained on.
 func (c *comparedOn) trainedOn(labels int) []float64 {
 	rows := make([]float64, labels)
-	for _, k := range c.truth {
-		rows[k]++
-	}
-	for k, n := range rows {
-		rows[k] = n / float64(c.division.repeats*c.division.folds) * float64(c.division.folds-1)
+	for _, f := range c.folds {
+		for class, l := range f.train.Set.Info().Labels {
+			rows[f.train.labelIndex(uint16(class))] += float64(l.Rows) / float64(len(c.folds))
+		}
 	}
 	return rows
 }

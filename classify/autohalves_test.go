@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 )
@@ -82,6 +84,8 @@ func TestHalvesFigures(t *testing.T) {
 		"an eighth":                   {125, division{2, 1}, 5, false, 1.0 / 3, 2},
 		"an eighth, tuned":            {125, division{2, 1}, 5, true, 1.0 / 3, 2},
 		"four fifths of a half":       {500, division{5, 1}, 5, false, 2, 2},
+		"four fifths of a fifth":      {200, division{5, 1}, 5, false, 1 / math.Log2(0.5/0.16), 2},
+		"two thirds of a half":        {450, division{2, 1}, 9, false, 2, -3},
 		"better before":               {125, division{2, 1}, 50, false, 0, 2},
 		"four fifths of all":          {999, division{5, 1}, 50, false, 0, 2},
 		"four fifths, worse":          {999, division{5, 1}, 5, false, 0, 2},
@@ -116,7 +120,7 @@ func TestHalvesFigures(t *testing.T) {
 		c := &choiceOf{recipe: r, tuned: x.tuned, decided: decisions(whole, 10)}
 		plain := whole.figures(a, c.decided.cells, chosenErrors, nil)
 		got := whole.figures(a, c.decided.cells, chosenErrors, nil)
-		a.raise(got, c, whole, before, a.step(before, whole))
+		a.raise(got, c, whole, before)
 		if len(got.Values) != len(plain.Values) || len(got.Values) < 5 {
 			t.Fatalf("%s: %d figures, want %d", name, len(got.Values), len(plain.Values))
 		}
@@ -161,10 +165,20 @@ func TestQuarters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			of := quarters.results[r]
-			if len(of.scores) != len(whole.truth) || a.work == work {
-				t.Errorf("%s: %d scores, the work %v, want %d, more than %v", algorithm, len(of.scores), a.work,
-					len(whole.truth), work)
+			if n := len(quarters.results[r].scores); n != len(whole.truth) {
+				t.Errorf("%s: %d scores, want %d", algorithm, n, len(whole.truth))
+			}
+			had, has := quarters.trainedOn(a.labels()), whole.trainedOn(a.labels())
+			if n := a.doublings(had, has); math.Abs(n-1) > 0.02 {
+				t.Errorf("%s: halves have %v doublings of the rows, want 1", algorithm, n)
+			}
+			cost := a.work - work
+			work = a.work
+			if _, err := a.compare([]recipe{r}, whole); err != nil {
+				t.Fatal(err)
+			}
+			if share := cost / (a.work - work); share < 0.35 || share > 0.65 {
+				t.Errorf("%s: quarters cost %.2f of the halves, want half", algorithm, share)
 			}
 			for k, f := range quarters.folds {
 				half, n := whole.folds[k].train.Set, f.train.Set.Info().Rows
@@ -182,35 +196,78 @@ func TestQuarters(t *testing.T) {
 	}
 }
 
-// A comparison that had all rows of the rare label does not tell what more of them would give, and
-// upper ends reach further by what the halves gain on quarters.
-func TestFinishByQuarters(t *testing.T) {
+// Upper ends reach by what the halves gain on the last comparison or, if that had nearly as many
+// rows to train on, on quarters, and without halves by what that gained on the one before.
+func TestFinishRaises(t *testing.T) {
 	d := dependentRows(t, 1500, 20, 2, 1)
-	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.FBeta{B: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.budget = 1e12
-	sample, err := a.draw(d, "sample", 1499)
-	if err != nil {
-		t.Fatal(err)
-	}
-	on, err := a.comparison(sample, division{5, 1}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	on.last = true
 	r := recipe{features: features{products: true}, scale: scaleStandard, algorithm: "logistic", lambda: 1.0 / 30}
-	if _, err := a.compare([]recipe{r}, on); err != nil {
-		t.Fatal(err)
-	}
-	out, err := a.finish([]recipe{r}, on)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := out.Figures.Of("f1")
-	if f == nil || out.Figures.Folds != 2 || f.High-f.Value <= (f.Value-f.Low)*1.001 {
-		t.Errorf("%d folds, %+v: want halves with an upper end that reaches further than the lower",
-			out.Figures.Folds, f)
+	for name, x := range map[string]struct {
+		rows     int64
+		by       division
+		budget   float64
+		quarters bool
+		folds    int
+		more     float64
+	}{
+		"a fifth":       {300, division{2, 1}, 1e12, false, 2, 0},
+		"nearly halves": {1200, division{2, 1}, 1e12, true, 2, 0.004},
+		"nearly all":    {1499, division{5, 1}, 1e12, true, 2, 0.004},
+		"no halves":     {1000, division{3, 1}, 1, false, 3, 0.004},
+	} {
+		begin := func() (*autoFit, *comparedOn) {
+			a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.FBeta{B: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.budget = x.budget
+			var on *comparedOn
+			for i, rows := range []int64{200, x.rows} {
+				sample, err := a.draw(d, "sample", rows)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if on, err = a.comparison(sample, []division{{2, 1}, x.by}[i], 10); err != nil {
+					t.Fatal(err)
+				}
+				on.last = i > 0
+				if _, err := a.compare([]recipe{r}, on); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return a, on
+		}
+		a, on := begin()
+		got, err := a.finish([]recipe{r}, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, on = begin()
+		whole, err := a.halves(r, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := on
+		if whole == nil {
+			whole, before = on, a.results[r].before
+		} else if x.quarters {
+			if before, err = a.quarters(r, whole); err != nil {
+				t.Fatal(err)
+			}
+		}
+		both := a.choices([]recipe{r}, whole)
+		c := &both[a.pick(both, whole, -1).at]
+		without := []*choiceOf{c, c}
+		if whole == on {
+			without = a.chosenWithout(both, on)
+		}
+		want := whole.figures(a, a.expected(without, c, whole), chosenErrors, nil)
+		plain := *want.Of("f1")
+		a.raise(want, c, whole, before)
+		if diff := cmp.Diff(want, got.Figures); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+		if f := want.Of("f1"); len(whole.folds) != x.folds || f.High-plain.High < x.more {
+			t.Errorf("%s: %d folds, F1 %+v, %+v without what more rows give", name, len(whole.folds), f, plain)
+		}
 	}
 }
