@@ -116,14 +116,19 @@ func (i Info) Positive(name string) (class int, err error) {
 
 // place returns the names of the inputs, for an error about all of them.
 func (i Info) place() string {
-	names := slices.Clone(i.Inputs)
+	names := slices.Clone(i.Inputs[:min(len(i.Inputs), mostNamed)])
 	for k, n := range names {
 		if n == stdinName {
 			names[k] = "standard input"
 		}
 	}
+	if more := len(i.Inputs) - len(names); more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
+	}
 	return strings.Join(names, ", ")
 }
+
+const mostNamed = 3 // inputs in the place of an error
 
 // fromSeveral reports whether labels are known to come from several files.
 func (i Info) fromSeveral() bool {
