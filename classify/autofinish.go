@@ -77,15 +77,11 @@ func (a *autoFit) calibrated(r recipe, on *comparedOn, of *Result) ([]Calibratio
 		examples[i] = Scored{Score: z[0], Weight: float64(repeats * on.weight[i]), Positive: on.truth[i] == 0}
 	}
 	if spreads := on.results[r].spreads; len(spreads) > 0 {
-		data, err := a.data.transformed(of.Transform)
+		own, err := a.data.spread(a.ctx, of.Transform, &of.Models[0], a.opt.Seed, mostSpreadRows)
 		if err != nil {
 			return nil, err
 		}
-		seen, err := data.scores(a.ctx, []*Linear{&of.Models[0]}, nil)
-		if err != nil {
-			return nil, err
-		}
-		meanSpread(spreads[:on.division.folds]).onto(spreadOf(seen[0]), examples)
+		meanSpread(spreads[:on.division.folds]).onto(own, examples)
 	}
 	return calibrationOf(examples, a.opt.Calibration, sourceCrossFitted), nil
 }

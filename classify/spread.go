@@ -1,9 +1,11 @@
 package classify
 
 import (
+	"context"
 	"math"
 
 	"github.com/noregret/noregret/internal/compensated"
+	"github.com/noregret/noregret/internal/random"
 )
 
 // spread says where the scores of a model on the rows that it was trained on lie: their mean, and
@@ -30,6 +32,31 @@ func spreadOf(scores []Scored) spread {
 	}
 	s.deviation = distance.Value() / weight.Value()
 	return s
+}
+
+// mostSpreadRows are the rows that tell the spread of a model's scores: 24 MiB of these.
+const mostSpreadRows = 1 << 20
+
+// spread is that of the scores of a model of transformed features on the rows, or on some that are
+// drawn where there are more than most. One pass.
+func (d Data) spread(ctx context.Context, t *Transform, model *Linear, seed uint64, most int64) (spread, error) {
+	left := d.Set.Info().Rows
+	want := min(left, most)
+	seen, rng := make([]Scored, 0, want), random.New(seed, "spread")
+	score := t.reading(d.examples(func(x Example) error {
+		seen = append(seen, Scored{Score: model.Score(x.Index, x.Value), Weight: x.Weight})
+		return nil
+	}))
+	err := d.read(ctx, func(index []uint32, value []float32, class uint16, weight float64) error {
+		take := rng.Int64N(left) < want
+		left--
+		if !take {
+			return nil
+		}
+		want--
+		return score(index, value, class, weight)
+	})
+	return spreadOf(seen), err
 }
 
 // meanSpread is the mean of spreads.

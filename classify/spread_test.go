@@ -119,3 +119,24 @@ func TestSpread(t *testing.T) {
 		t.Errorf("from scores that are all equal: %v", x[0].Score)
 	}
 }
+
+// The spread of a model's scores is that of all rows, or of as many as are wanted.
+func TestSpreadOfRows(t *testing.T) {
+	d := sparseRows(t, 1000, 6, Binary, "0", "1")
+	model := &Linear{Weights: []float64{1, -2, 3, 0, 1, 1}, Intercept: -1}
+	scores, err := d.scores(t.Context(), []*Linear{model}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := spreadOf(scores[0])
+	for most, within := range map[int64]float64{400: 0.1, 999: 0.01, 1000: 0, 1 << 20: 0} {
+		got, err := d.spread(t.Context(), nil, model, 1, most)
+		far := max(math.Abs(got.mean-all.mean), math.Abs(got.deviation-all.deviation))
+		if err != nil || !(far <= within*all.deviation) {
+			t.Errorf("%d rows at most: %+v, %v, want %+v within %v deviations", most, got, err, all, within)
+		}
+	}
+	if one, err := d.spread(t.Context(), nil, model, 1, 1); err != nil || one.deviation != 0 {
+		t.Errorf("a single row: %+v, %v, want no deviation", one, err)
+	}
+}
