@@ -231,6 +231,7 @@ func (a *autoFit) decide(out *crossFitted, r recipe, on *comparedOn) {
 		return
 	}
 	order := a.tuningOrder(out.scores)
+	out.without = nil // of a comparison that was not known to be the last before
 	var tuned []int
 	for k := range on.folds {
 		from, to := on.span(k)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/noregret/noregret/classify/measure"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/random"
@@ -215,6 +217,45 @@ func TestStandardErrorOfShares(t *testing.T) {
 		got, want := a.standardError(precision, all.cells, on), math.Sqrt(p*(1-p)/900)
 		if math.Abs(got/want-1) > 0.08 {
 			t.Errorf("%d rows: the standard error is %v, want %v", on.rows, got, want)
+		}
+	}
+}
+
+// A comparison that turns out to be the last is decided again, as one is that was known to be.
+func TestDecideAgain(t *testing.T) {
+	for _, d := range []Data{dependentRows(t, 600, 8, 2, 1), sparseRows(t, 900, 6, Multiclass, "a", "b", "c")} {
+		opt := Options{Algorithm: Auto, Seed: 1, Measure: measure.FBeta{B: 1}}
+		if d.Task == Multiclass {
+			var err error
+			if opt.Measure, err = d.Task.Measure("macro_f1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, err := newAutoFit(t.Context(), d, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on, err := a.comparison(d, division{3, 1}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := recipe{scale: scaleStandard, algorithm: a.firstLearner(), lambda: 1}
+		if _, err := a.compare([]recipe{r}, on); err != nil {
+			t.Fatal(err)
+		}
+		got := on.results[r]
+		first, want := got.without, &crossFitted{scores: got.scores}
+		on.last = true
+		a.decide(got, r, on)
+		a.decide(want, r, on)
+		if diff := cmp.Diff(want.without, got.without); diff != "" {
+			t.Errorf("%s: thresholds without a fold, -once +again:\n%s", d.Task, diff)
+		}
+		if d.Task == Binary && cmp.Equal(want.without, first) {
+			t.Errorf("%s: the last comparison has the thresholds of others, %v: it tells nothing", d.Task, first)
+		}
+		if diff := cmp.Diff(want.tuned.predicted, got.tuned.predicted); diff != "" {
+			t.Errorf("%s: decisions, -once +again:\n%s", d.Task, diff)
 		}
 	}
 }
