@@ -459,8 +459,8 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closing = true
+	s.queue.Close(s.usable()) // first: whoever sees closed has its appends refused
 	close(s.closed)
-	s.queue.Close(s.usable())
 	s.mu.Unlock()
 	s.wait.Wait()
 	s.commitMu.Lock() // wait for a running Compact
