@@ -27,11 +27,7 @@ type columnCensus struct {
 
 	all, large span    // numeric: of the values, as they are rounded; of the large ones
 	larges     int64   // numeric: large values
-	ones       int64   // numeric: values that exceed all before them in their file by 1
-	begins     int64   // numeric: files after the first that begin with the lowest value
-	of         string  // numeric: the file that was added last
-	top        float64 // numeric: the largest value of that file
-	tops       span    // numeric: those of the files before it
+	ones       int64   // numeric: values that exceed all before them by 1
 	low, high  float64 // numeric: values between change none of these, once there is one
 }
 
@@ -131,46 +127,19 @@ func (c *columnCensus) addFrom(d *columnCensus, file string) {
 		}
 		c.kinds.merge(d.kinds)
 	}
-	if d.all.some {
-		c.continueFrom(d, file)
+	if c.ones += d.ones; c.all.some && d.all.some && d.all.low == c.all.high+1 {
+		c.ones++
 	}
 	c.all.merge(d.all)
 	c.large.merge(d.large)
 	c.larges += d.larges
 }
 
-// continueFrom adds what a chunk says of numbers that count the rows, of all or of each file.
-func (c *columnCensus) continueFrom(d *columnCensus, file string) {
-	c.ones += d.ones
-	switch {
-	case !c.all.some:
-	case d.all.low == c.top+1:
-		c.ones++
-	case file != c.of && d.all.low == c.all.low:
-		c.begins++
-	}
-	if file != c.of {
-		if c.all.some {
-			c.tops.add(c.top)
-		}
-		c.of, c.top = file, d.all.high
-	}
-	c.top = max(c.top, d.all.high)
-}
-
-// counts reports whether a column has the numbers of so many rows, in order from 0 or 1: of all, or
-// of each file. Files that are all of one length, or of which those before the last have no more
-// rows than a day has minutes, may be of a design: hours of days, days of years, articles of shops.
+// counts reports whether a column has the numbers of so many rows, in order from 0 or 1.
 func (c *columnCensus) counts(center float64, rows int64) bool {
-	if first := c.all.low + center; rows < fewCells || c.ones+c.begins != rows-1 || first != 0 && first != 1 {
-		return false
-	}
-	tops := c.tops
-	tops.add(c.top)
-	return c.begins == 0 || c.tops.low-c.all.low+1 > minutesOfDay && tops.low < tops.high
+	first := c.all.low + center
+	return rows >= fewCells && c.ones == rows-1 && (first == 0 || first == 1)
 }
-
-const minutesOfDay = 1440
 
 // censuses are those of all columns or keys, in order of first appearance.
 type censuses struct {
@@ -244,11 +213,7 @@ func (c *columnCensus) check(col *Column, rows int64, mayCount bool) error {
 		return err
 	}
 	if !mayCount && c.counts(col.Center, rows) {
-		of := fmt.Sprintf("the %d rows", rows)
-		if c.begins > 0 {
-			of = "the rows of each file"
-		}
-		return inColumn(col.Name, countsRows("its numbers count %s, as an index does", of))
+		return inColumn(col.Name, countsRows("its numbers count the %d rows, as an index does", rows))
 	}
 	if c.cells == 0 {
 		return nil
