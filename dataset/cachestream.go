@@ -237,7 +237,7 @@ func (c *cacheStream) remapRows(s *Stream, b *Block) error {
 			}
 			if f >= c.dim {
 				if s.opt.Unseen == UnseenError {
-					return noregret.BadInputf(s.info.place(),
+					return noregret.BadInputf(s.info.Place(),
 						"row %d: the model has no feature %s; --unseen ignore drops such values",
 						c.read.FirstRow+int64(i)+1, c.set.info.Schema.name(x))
 				}

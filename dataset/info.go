@@ -85,15 +85,15 @@ func (i Info) Positive(name string) (class int, err error) {
 				return c, nil
 			}
 		}
-		return 0, noregret.BadInputf(i.place(),
+		return 0, noregret.BadInputf(i.Place(),
 			"no row has the positive label %q; the labels are %s", name, i.listLabels())
 	}
 	if len(i.Labels) == 1 {
-		return 0, noregret.BadInputf(i.place(), "every row has the label %q; two classes are needed",
+		return 0, noregret.BadInputf(i.Place(), "every row has the label %q; two classes are needed",
 			i.Labels[0].Name)
 	}
 	if len(i.Labels) != 2 {
-		return 0, noregret.BadInputf(i.place(),
+		return 0, noregret.BadInputf(i.Place(),
 			"%d labels where two are needed: %s; name the positive one (--positive)", len(i.Labels), i.listLabels())
 	}
 	a, b := i.Labels[0], i.Labels[1]
@@ -114,8 +114,9 @@ func (i Info) Positive(name string) (class int, err error) {
 	return 0, nil
 }
 
-// place returns the names of the inputs, for an error about all of them.
-func (i Info) place() string {
+// Place is where an error about all inputs is: the names of the first few, and how many more there
+// are.
+func (i Info) Place() string {
 	names := slices.Clone(i.Inputs[:min(len(i.Inputs), mostNamed)])
 	for k, n := range names {
 		if n == stdinName {

@@ -42,7 +42,7 @@ func Load(ctx context.Context, inputs []string, opt Options) (*Set, error) {
 		}
 		part, err := set.Part(s.opt.Share)
 		if err == nil && part.info.Rows == 0 {
-			err = noregret.BadInputf(part.info.place(), "share %v of the %d examples is empty", s.opt.Share,
+			err = noregret.BadInputf(part.info.Place(), "share %v of the %d examples is empty", s.opt.Share,
 				set.info.Rows)
 		}
 		if err != nil {
@@ -101,11 +101,11 @@ func (k *keeper) keep(s *Stream) (*Set, error) {
 	}
 	info, shift := s.finalInfo()
 	if info.Rows == 0 {
-		return nil, noregret.BadInputf(info.place(), "the input has no examples")
+		return nil, noregret.BadInputf(info.Place(), "the input has no examples")
 	}
 	if k.opt.Share.Of > 1 {
 		if info = part.info(info); info.Rows == 0 {
-			return nil, noregret.BadInputf(info.place(), "share %v of the %d examples is empty", k.opt.Share, part.rows)
+			return nil, noregret.BadInputf(info.Place(), "share %v of the %d examples is empty", k.opt.Share, part.rows)
 		}
 	}
 	return k.finish(info, shift)

@@ -188,7 +188,7 @@ func (s *Stream) copyColumns(p *csvPlanner) error {
 	}
 	s.schema.Features = p.features()
 	if most := s.opt.MaxDim; len(s.schema.Features) > most {
-		return s.tooManyFeatures(s.info.place(), []byte(s.schema.Features[most]))
+		return s.tooManyFeatures(s.info.Place(), []byte(s.schema.Features[most]))
 	}
 	s.schema.Dim = len(s.schema.Features)
 	for i, f := range s.schema.Features {
@@ -312,7 +312,7 @@ func (s *Stream) count(c *chunk) {
 func (s *Stream) checkNamed() error {
 	for i, k := range s.opt.named {
 		if !s.named[i] {
-			return noregret.BadInputf(s.info.place(), "no row has the key %q (%s): %sthe keys of the first rows are %s",
+			return noregret.BadInputf(s.info.Place(), "no row has the key %q (%s): %sthe keys of the first rows are %s",
 				k.name, k.flag, named.DidYouMean(k.name, s.opt.keys), listNames(s.opt.keys))
 		}
 	}
@@ -328,7 +328,7 @@ func (s *Stream) checkColumns() error {
 			if r.name != "" {
 				name = strconv.Quote(r.name)
 			}
-			return noregret.BadInputf(s.info.place(), "feature %s: its large values lie between %v and %v, where "+
+			return noregret.BadInputf(s.info.Place(), "feature %s: its large values lie between %v and %v, where "+
 				"float32 has steps of %.0f: subtract a constant from its values, or leave it out", name, r.low, r.high,
 				step)
 		}
@@ -344,7 +344,7 @@ func (s *Stream) checkColumns() error {
 			if _, ok := errors.AsType[*noregret.Error](err); ok {
 				return err
 			}
-			return noregret.BadInputf(s.info.place(), "%w", err)
+			return noregret.BadInputf(s.info.Place(), "%w", err)
 		}
 	}
 	return nil
@@ -462,7 +462,7 @@ func (s *Stream) LabelPlace(class int) string {
 	if class >= 0 && class < len(s.firstAt) {
 		return s.firstAt[class]
 	}
-	return s.info.place()
+	return s.info.Place()
 }
 
 // Info summarizes the blocks returned so far. It is final after Next has returned io.EOF.

@@ -15,7 +15,6 @@ import (
 	"github.com/noregret/noregret/classify"
 	"github.com/noregret/noregret/dataset"
 	"github.com/noregret/noregret/internal/cli/command"
-	"github.com/noregret/noregret/internal/cli/files"
 	"github.com/noregret/noregret/internal/cli/show"
 	"github.com/noregret/noregret/internal/progress"
 )
@@ -547,12 +546,6 @@ func WithPlace(err error, inputs []string) error {
 		return err
 	}
 	placed := *e
-	names := slices.Clone(inputs)
-	for i, name := range names {
-		if name == files.StdName {
-			names[i] = "standard input"
-		}
-	}
-	placed.Place = strings.Join(names, ", ")
+	placed.Place = dataset.Info{Inputs: inputs}.Place()
 	return &placed
 }
