@@ -35,9 +35,10 @@ func isARFF(head []byte) bool {
 
 // arffAttribute is a column of ARFF.
 type arffAttribute struct {
-	name   string
-	values []string // of a nominal one, else nil
-	text   bool     // string or date
+	name  string
+	first string          // the first value of a nominal one
+	among map[string]bool // the values of a nominal one, else nil
+	text  bool            // string or date
 }
 
 // arffReader rewrites ARFF as CSV with a header. Dense rows keep their cells; sparse rows get those
@@ -47,6 +48,7 @@ type arffReader struct {
 	name       string
 	line       int64
 	attributes []arffAttribute
+	names      map[string]bool // of the attributes
 	out        bytes.Buffer
 	cells      []string
 	err        error
@@ -116,8 +118,13 @@ func (a *arffReader) attribute(text string) error {
 	kind, _, _ := strings.Cut(strings.ToLower(rest), " ")
 	switch {
 	case strings.HasPrefix(rest, "{") && strings.HasSuffix(rest, "}"):
-		if at.values, err = arffCells(rest[1 : len(rest)-1]); err != nil {
+		values, err := arffCells(rest[1 : len(rest)-1])
+		if err != nil {
 			return a.bad("@attribute %s: %w", name, err)
+		}
+		at.first, at.among = values[0], make(map[string]bool, len(values))
+		for _, v := range values {
+			at.among[v] = true
 		}
 	case kind == "string" || kind == "date":
 		at.text = true
@@ -125,9 +132,13 @@ func (a *arffReader) attribute(text string) error {
 		return a.bad("@attribute %s: the type %s is not read; want numeric, real, integer, string, date or {a,b,...}",
 			name, quote([]byte(rest)))
 	}
-	if slices.ContainsFunc(a.attributes, func(x arffAttribute) bool { return x.name == name }) {
+	if a.names[name] {
 		return a.bad("@attribute %s: there is one of this name already", name)
 	}
+	if a.names == nil {
+		a.names = map[string]bool{}
+	}
+	a.names[name] = true
 	a.attributes = append(a.attributes, at)
 	return nil
 }
@@ -136,7 +147,7 @@ func (a *arffReader) attribute(text string) error {
 func (a *arffReader) nominalNames() []string {
 	names := []string{}
 	for _, at := range a.attributes {
-		if at.values != nil {
+		if at.among != nil {
 			names = append(names, at.name)
 		}
 	}
@@ -216,8 +227,8 @@ func (a *arffReader) row() error {
 		if err != nil {
 			break
 		}
-		if c := a.cells[i]; at.values != nil && c != "?" && !slices.Contains(at.values, c) {
-			err = fmt.Errorf("attribute %s: %s is none of its %d values", at.name, quote([]byte(c)), len(at.values))
+		if c := a.cells[i]; at.among != nil && c != "?" && !at.among[c] {
+			err = fmt.Errorf("attribute %s: %s is none of its %d values", at.name, quote([]byte(c)), len(at.among))
 		}
 	}
 	if err != nil { // a bad line, which the reader of CSV counts
@@ -240,8 +251,8 @@ func (a *arffReader) sparse(line string) error {
 	a.cells = a.cells[:0]
 	for _, at := range a.attributes {
 		switch {
-		case len(at.values) > 0:
-			a.cells = append(a.cells, at.values[0])
+		case at.among != nil:
+			a.cells = append(a.cells, at.first)
 		case at.text:
 			a.cells = append(a.cells, "?")
 		default:
