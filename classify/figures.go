@@ -101,15 +101,18 @@ func (r *Result) CrossFigures(ctx context.Context, data Data, opt Options) error
 	if r.Figures != nil || data.Task == Multilabel || opt.Valid != nil {
 		return nil
 	}
-	data, err := data.withWeight(ctx)
+	weighted, err := data.withWeight(ctx)
 	if err != nil {
 		return err
 	}
-	a := &autoFit{ctx: ctx, data: data, opt: opt}
-	if a.part, err = data.sizes(); err != nil {
+	a := &autoFit{ctx: ctx, data: weighted, opt: opt}
+	if a.part, err = weighted.sizes(); err != nil {
 		return err
 	}
-	if few := data.fewFor(opt.Measure, a.part, leastFigureLabel); few != "" {
+	if few := weighted.fewFor(opt.Measure, a.part, leastFigureLabel); few != "" {
+		if a.part.Rows < data.Set.Info().Rows {
+			few += ", not counting rows of weight 0"
+		}
 		r.Warnings = append(r.Warnings, "there are no figures on new rows: "+few)
 		return nil
 	}
