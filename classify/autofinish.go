@@ -22,7 +22,13 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	var figures *ModelFigures
 	if whole == nil {
 		figures = on.figures(a, a.expected(a.chosenWithout(choices, on), c, on), chosenErrors, nil)
-		if before := a.results[c.recipe].before; before != nil {
+		before := a.results[c.recipe].before
+		if int64(on.rows) < a.part.Rows { // much is missing, and that was a rougher comparison
+			if before, err = a.quarters(c.recipe, on); err != nil {
+				return nil, err
+			}
+		}
+		if before != nil {
 			a.raise(figures, c, on, before)
 		}
 	} else {
@@ -34,7 +40,7 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 		})
 		figures = whole.figures(a, a.expected([]*choiceOf{c, c}, c, whole), chosenErrors, nil)
 		before := on
-		if a.needsQuarters(on) {
+		if a.needsQuarters(on, whole) {
 			if before, err = a.quarters(c.recipe, whole); err != nil {
 				return nil, err
 			}

@@ -22,6 +22,10 @@ const leastDoublings = 0.5
 // next doublings give less than the one before.
 const mostAhead = 2
 
+// mostHalvesRows is the number of rows up to which all are halved, if they fit in memory. Of more
+// so many are drawn, or fewer wide ones: more scores would take memory and tell little more.
+const mostHalvesRows = 1 << 17
+
 // warmStart is what a batch algorithm has found on the halves of the rows: the models on raw
 // features, the transforms that make these, the last Hessian, and the iterations that they may have
 // had.
@@ -32,14 +36,15 @@ type warmStart struct {
 	iterations int
 }
 
-// halves trains the chosen recipe on each half of all rows and decides the other half, unless the
-// comparison had all rows, or too many are left for memory or, if it had most of them, for the
-// budget. If it had fewer, a learner of single rows may exceed the budget by one training. Without
-// halves the result is nil. The last training begins with the mean of what batch algorithms have
-// found there, so that all rows together cost little more than one training.
+// halves trains the chosen recipe on each half of all rows, or of some that are drawn where these
+// are too many, and decides the other half, unless the comparison had nearly as many or, if it had
+// half of them, they cost more than the budget leaves. If it had fewer, a learner of single rows
+// may exceed the budget by one training. Without halves the result is nil. The last training begins
+// with the mean of what batch algorithms have found there, if all rows fit in memory, so that all
+// rows together cost little more than one training.
 func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
-	n := a.part.Rows
-	if int64(on.rows) >= n || n > mostBatchRows || !a.fits(r) {
+	n := a.halvesRows(r)
+	if int64(on.rows) >= n || n < a.part.Rows && n < 2*int64(on.rows) {
 		return nil, nil
 	}
 	iterations, last := leastHalvesIterations, warmIterations
@@ -49,27 +54,34 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	by := division{2, 1}
 	priceOf := func(iterations int) float64 { return a.cost([]recipe{r}, by, iterations, int(n)) }
 	left := a.budget - a.work - a.lastPrice(r, last)
-	all := 1.0
-	if a.needsQuarters(on) {
-		all = 1.5 // quarters have half of the rows
+	if price := priceOf(iterations); price > left {
+		if int64(on.rows) >= n/2 || !isBatch(r.algorithm) && price > left+a.price.training {
+			return nil, nil
+		}
 	}
-	for isBatch(r.algorithm) && iterations < mostHalvesIterations && float64(all*priceOf(iterations+2)) <= left {
-		iterations += 2
-	}
-	price := priceOf(iterations)
-	if most := int64(on.rows) >= n/2; price > left && (most || !isBatch(r.algorithm) && price > left+a.price.training) {
-		return nil, nil
-	}
-	whole, err := a.comparison(a.data, by, iterations)
+	rows, err := a.draw(a.data, "halves", n)
 	if err != nil {
 		return nil, err
+	}
+	whole, err := a.comparison(rows, by, iterations)
+	if err != nil {
+		return nil, err
+	}
+	if isBatch(r.algorithm) {
+		all := 1.0
+		if a.needsQuarters(on, whole) {
+			all = 1.5 // quarters have half of the rows
+		}
+		for whole.iterations < mostHalvesIterations && float64(all*priceOf(whole.iterations+2)) <= left {
+			whole.iterations += 2
+		}
 	}
 	whole.last = true
 	if !isBatch(r.algorithm) {
 		_, err = a.compare([]recipe{r}, whole)
 		return whole, err
 	}
-	out, warm := new(crossFitted), &warmStart{iterations: iterations}
+	out, warm := new(crossFitted), &warmStart{iterations: whole.iterations}
 	for i := range whole.folds { // one after the other: memory is for one
 		m := &mappedFold{fold: &whole.folds[i]}
 		if err := m.make(a.ctx, r.features, a.price.products); err != nil {
@@ -91,8 +103,19 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	a.decide(out, r, whole)
 	whole.results[r] = out
 	a.out.Cost.Steps += out.steps
-	a.warm = warm
+	if a.part.Rows <= mostBatchRows && a.fits(r) {
+		a.warm = warm
+	}
 	return whole, nil
+}
+
+// halvesRows is the number of rows that are halved.
+func (a *autoFit) halvesRows(r recipe) int64 {
+	fit := int64(mostDesignNumbers / max(1, a.price.numbers(r.features)))
+	if n := min(mostHalvesRows, fit); a.part.Rows > n {
+		return min(n, int64(mostSearchNumbers/max(1, a.price.nonZeros)))
+	}
+	return a.part.Rows
 }
 
 // from returns where a training on x begins, with features by t: the mean of the models of the
@@ -163,20 +186,17 @@ func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, on, before *compared
 	}
 }
 
-// needsQuarters reports whether the step from a comparison to halves of all rows is too small for
-// the gain to tell what as many rows again would give.
-func (a *autoFit) needsQuarters(on *comparedOn) bool {
-	halves := a.part.rows()
-	for k := range halves {
-		halves[k] /= 2
-	}
-	return a.doublings(on.trainedOn(a.labels()), halves) < leastDoublings
+// needsQuarters reports whether the step from a comparison to halves is too small for the gain to
+// tell what as many rows again would give.
+func (a *autoFit) needsQuarters(on, halves *comparedOn) bool {
+	return a.doublings(on.trainedOn(a.labels()), halves.trainedOn(a.labels())) < leastDoublings
 }
 
-// quarters trains the recipe of the halves on half of each and decides the rows that these decide:
-// what the halves gain on that is what twice the rows give. It costs half of what the halves of a
-// batch algorithm do, and up to as much for a learner of single rows, which passes over few rows
-// more often. It may exceed the budget, as nothing else tells it.
+// quarters trains a recipe on half of the rows that a comparison trained it on, and decides the
+// rows that were decided there: what the comparison gains on that is what twice the rows give. It
+// costs half of what the comparison does with a batch algorithm, and up to as much with a learner
+// of single rows, which passes over few rows more often. It may exceed the budget, as nothing else
+// tells it.
 func (a *autoFit) quarters(r recipe, whole *comparedOn) (*comparedOn, error) {
 	out := *whole
 	out.folds, out.results = nil, map[recipe]*crossFitted{}

@@ -197,7 +197,8 @@ func TestQuarters(t *testing.T) {
 }
 
 // Upper ends reach by what the halves gain on the last comparison or, if that had nearly as many
-// rows to train on, on quarters, and without halves by what that gained on the one before.
+// rows to train on, on quarters. Without halves they do by what that gained on half of its rows or,
+// if it had all, on the one before.
 func TestFinishRaises(t *testing.T) {
 	d := dependentRows(t, 1500, 20, 2, 1)
 	r := recipe{features: features{products: true}, scale: scaleStandard, algorithm: "logistic", lambda: 1.0 / 30}
@@ -212,7 +213,8 @@ func TestFinishRaises(t *testing.T) {
 		"a fifth":       {300, division{2, 1}, 1e12, false, 2, 0},
 		"nearly halves": {1200, division{2, 1}, 1e12, true, 2, 0.004},
 		"nearly all":    {1499, division{5, 1}, 1e12, true, 2, 0.004},
-		"no halves":     {1000, division{3, 1}, 1, false, 3, 0.004},
+		"no halves":     {1000, division{3, 1}, 1, true, 3, 0.004},
+		"all rows":      {1500, division{3, 1}, 1e12, false, 3, 0.0005},
 	} {
 		begin := func() (*autoFit, *comparedOn) {
 			a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.FBeta{B: 1}})
@@ -249,7 +251,8 @@ func TestFinishRaises(t *testing.T) {
 		before := on
 		if whole == nil {
 			whole, before = on, a.results[r].before
-		} else if x.quarters {
+		}
+		if x.quarters {
 			if before, err = a.quarters(r, whole); err != nil {
 				t.Fatal(err)
 			}
@@ -269,5 +272,55 @@ func TestFinishRaises(t *testing.T) {
 		if f := want.Of("f1"); len(whole.folds) != x.folds || f.High-plain.High < x.more {
 			t.Errorf("%s: %d folds, F1 %+v, %+v without what more rows give", name, len(whole.folds), f, plain)
 		}
+	}
+}
+
+// Of many rows some are halved, and the last training begins with what these have found.
+func TestHalvesOfDrawnRows(t *testing.T) {
+	d := dependentRows(t, mostHalvesRows+1, 3, 2, 1)
+	a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: measure.FBeta{B: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := recipe{scale: scaleStandard, algorithm: "logistic", lambda: 1}
+	sample, err := a.draw(d, "sample", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := a.comparison(sample, division{2, 1}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.compare([]recipe{r}, on); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := a.halves(r, on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := whole.rows; n < mostHalvesRows-2 || n > mostHalvesRows || a.warm == nil {
+		t.Errorf("halves of %d rows, %v to begin with, want %d and some", n, a.warm, mostHalvesRows)
+	}
+	for _, x := range []struct {
+		rows              int64
+		columns, nonZeros float64
+		want              int64
+	}{
+		{mostHalvesRows, 10, 10, mostHalvesRows},
+		{mostHalvesRows, 1000, 1000, mostSearchNumbers / 1000},
+		{1 << 30, 10, 10, mostHalvesRows},
+		{1 << 30, 64, 64, mostSearchNumbers / 64},
+		{10_000, 1000, 1000, 10_000},
+	} {
+		a.part.Rows, a.price.columns, a.price.nonZeros = x.rows, x.columns, x.nonZeros
+		if got := a.halvesRows(r); got != x.want {
+			t.Errorf("of %d rows of %v values %d are halved, want %d", x.rows, x.nonZeros, got, x.want)
+		}
+	}
+	// Of few more rows than the comparison had there are none.
+	on.rows = mostSearchNumbers/64/2 + 1
+	a.part.Rows, a.price.columns, a.price.nonZeros = 1<<30, 64, 64
+	if whole, err := a.halves(r, on); whole != nil || err != nil {
+		t.Errorf("halves of hardly more rows: %v, %v", whole, err)
 	}
 }

@@ -164,10 +164,12 @@ func (x *design) like(ctx context.Context, d Data, t *Transform) (*design, error
 // fill reads the rows, with all columns or without the zeros.
 func (x *design) fill(ctx context.Context, d Data, t *Transform, dense bool) error {
 	info := d.Set.Info()
+	x.truth, x.weight = make([]int32, 0, info.Rows), make([]float64, 0, info.Rows)
 	if dense {
 		x.dense = make([]float32, 0, info.Rows*int64(x.kept))
+	} else {
+		x.start = append(make([]int, 0, info.Rows+1), 0)
 	}
-	x.start = append(make([]int, 0, info.Rows+1), 0)
 	x.factor = make([]float32, 0, info.Rows*int64(x.factors))
 	zero := make([]float32, x.kept)
 	for k, s := range x.shift[:x.kept] {
