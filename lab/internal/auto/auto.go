@@ -31,9 +31,9 @@ func Command() *cobra.Command {
 directory of data, 70 % of the rows to train on, and print the measures on the rest: of auto, of the
 best single algorithm in hindsight with its spread over the splits, of the usual algorithm and of a
 logistic regression of scikit-learn that is tuned on the same rows (scaling, class weights, C and
-threshold), and the processor time of auto in trainings of the usual algorithm. Sets that are not
-there are left out, and scikit-learn where Python does not have it, with a note. All sets take
-hours.
+threshold), and the processor time of auto in trainings of the usual algorithm: alone, and with the
+figures that noregret train states beside it, as auto does. Sets that are not there are left out,
+and scikit-learn where Python does not have it, with a note. All sets take hours.
 
 With --cells, every result is kept in a file at once, and what the file has is not measured again: a
 run that was interrupted goes on. The first splits of all sets come first. --forget measures an
@@ -218,6 +218,9 @@ func (t *trials) split(ctx context.Context, set string, data classify.Data, spli
 			return err
 		}
 	}
+	if err := t.figured(ctx, set, data, &opt, measures, split); err != nil {
+		return err
+	}
 	if t.peer == nil {
 		return nil
 	}
@@ -237,6 +240,42 @@ func (t *trials) split(ctx context.Context, set string, data classify.Data, spli
 	}
 	for k, m := range measures {
 		t.results.add(trial{set, m.Name(), peerName, split}, values[k], seconds)
+	}
+	return t.results.save()
+}
+
+// figuredName is the name of the results of the usual algorithm with its figures.
+const figuredName = "usual with figures"
+
+// figured measures how long the usual algorithm takes with the figures that noregret train states.
+func (t *trials) figured(ctx context.Context, set string, data classify.Data, opt *classify.CompareOptions,
+	measures []measure.Objective, split int,
+) error {
+	for _, m := range measures {
+		usual := classify.DefaultAlgorithm(data.Task, m)
+		key := trial{set, m.Name(), figuredName, split}
+		if t.results.has(key) || !slices.Contains(t.algorithmsOf(data.Task), usual) {
+			continue
+		}
+		train, test, err := opt.Split(data, 0)
+		if err != nil {
+			return err
+		}
+		fit := classify.Options{Algorithm: usual, Measure: m, Seed: opt.Seed}
+		began := study.ProcessorTime()
+		r, err := classify.Fit(ctx, train, fit)
+		if err == nil {
+			err = r.CrossFigures(ctx, train, fit)
+		}
+		took := study.ProcessorTime() - began
+		if err != nil {
+			return fmt.Errorf("%s with figures: %w", usual, err)
+		}
+		counts, err := classify.Evaluate(ctx, test, r.Classifier())
+		if err != nil {
+			return err
+		}
+		t.results.add(key, counts.Value(m), took.Seconds())
 	}
 	return t.results.save()
 }

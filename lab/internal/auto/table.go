@@ -15,7 +15,9 @@ type line struct {
 	set, measure string
 	splits       int
 	auto, best   summary
-	usual, peer  *summary // nil if they were not asked for
+	// usual is the usual algorithm, figured the same with its figures, peer scikit-learn; each is
+	// nil if it was not asked for.
+	usual, figured, peer *summary
 }
 
 // lines are the measures on the sets for which auto and the algorithms by name have results on at
@@ -62,6 +64,9 @@ func (t *trials) line(set, measure, usual string, names []string, n int) (l line
 		}
 		if name == usual {
 			l.usual = &s
+			if f, ok := t.results.of(set, measure, figuredName, n); ok {
+				l.figured = &f
+			}
 		}
 	}
 	if t.peer != nil {
@@ -93,12 +98,12 @@ func (l *line) lead() float64 {
 	return l.auto.mean - l.peer.mean
 }
 
-// trainings is the time of auto in trainings of the usual algorithm, NaN without that.
-func (l *line) trainings() float64 {
-	if l.usual == nil {
+// times is the time of auto in trainings of another algorithm, NaN without that.
+func (l *line) times(other *summary) float64 {
+	if other == nil {
 		return math.NaN()
 	}
-	return l.auto.seconds / l.usual.seconds
+	return l.auto.seconds / other.seconds
 }
 
 // report has the lines and how often auto is no more than a spread behind.
@@ -107,7 +112,7 @@ func (t *trials) report(chosen []sets.Set) *study.Report {
 		Title: "auto beside each algorithm by name",
 		Columns: []string{
 			"set", "measure", "splits", "auto", "best by name", "its name", "behind", "usual", peerName, "lead",
-			"trainings", "seconds",
+			"trainings", "with figures", "seconds",
 		},
 	}
 	lines := t.lines(chosen)
@@ -115,7 +120,7 @@ func (t *trials) report(chosen []sets.Set) *study.Report {
 		l := &lines[i]
 		out.Add(l.set, l.measure, l.splits, l.auto.cell(), l.best.cell(), l.best.algorithm,
 			known("%.2f", l.behind()), l.usual.cell(), l.peer.cell(), known("%+.3f", l.lead()),
-			known("%.1f", l.trainings()), known("%.2f", l.auto.seconds))
+			known("%.1f", l.times(l.usual)), known("%.1f", l.times(l.figured)), known("%.2f", l.auto.seconds))
 	}
 	if len(lines) > 0 {
 		out.Notes = notes(lines)
@@ -125,7 +130,7 @@ func (t *trials) report(chosen []sets.Set) *study.Report {
 
 // notes are the numbers of lines on which auto does well.
 func notes(lines []line) string {
-	var leads, peerLeads, ratios []float64
+	var leads, peerLeads, ratios, figured []float64
 	var within, ahead, peerWithin, peerAhead int
 	for i := range lines {
 		l := &lines[i]
@@ -134,7 +139,10 @@ func notes(lines []line) string {
 		within += one(l.behind() <= 1)
 		ahead += one(lead >= 0)
 		if l.usual != nil {
-			ratios = append(ratios, l.trainings())
+			ratios = append(ratios, l.times(l.usual))
+		}
+		if l.figured != nil {
+			figured = append(figured, l.times(l.figured))
 		}
 		if l.peer != nil {
 			peerLeads = append(peerLeads, l.lead())
@@ -149,13 +157,29 @@ func notes(lines []line) string {
 			"its mean\nlead is %+.3f.\n", near, peerWithin, len(peerLeads), peerAhead, study.MeanOf(peerLeads).Mean)
 	}
 	if len(ratios) > 0 {
-		text += fmt.Sprintf("It takes %.1f trainings of the usual algorithm in the mean.\n", study.MeanOf(ratios).Mean)
+		text += fmt.Sprintf("It takes %.1f trainings of the usual algorithm in the mean, at most %d in %d lines.\n",
+			study.MeanOf(ratios).Mean, most, atMost(ratios))
+	}
+	if len(figured) > 0 {
+		text += fmt.Sprintf("Of trainings with figures, as noregret train states them, it takes %.1f in the mean, at "+
+			"most\n%d in %d of %d lines.\n", study.MeanOf(figured).Mean, most, atMost(figured), len(figured))
 	}
 	return text
 }
 
-// near is the distance from scikit-learn that is counted.
-const near = 0.02
+// near is the distance from scikit-learn that is counted, most the number of trainings.
+const (
+	near = 0.02
+	most = 4
+)
+
+// atMost is how many of the numbers of trainings are at most the number that is counted.
+func atMost(trainings []float64) (n int) {
+	for _, x := range trainings {
+		n += one(x <= most)
+	}
+	return n
+}
 
 // one is 1 for true.
 func one(b bool) int {
