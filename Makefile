@@ -133,6 +133,10 @@ bench-compare: ## compare benchmarks with main by benchstat (BENCH=pattern, PKG=
 bench-train: ## examples learned from a CPU second, beside other libraries (DATA=sets, SETS=pattern, COUNT=runs, PYTHON=command)
 	@bash .ci/bench-train
 
+.PHONY: bench-memory
+bench-memory: ## memory of training on a file of 2 GB; fails above 200 MB (DATA=sets, MB=size, LIMIT=megabytes)
+	@bash .ci/bench-memory
+
 .PHONY: cover
 cover: ## measure test coverage: total on the screen, dist/cover.html to browse
 	@mkdir -p dist
