@@ -15,7 +15,8 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 	choices := a.choices(all, on)
 	at := a.report(all, choices, on)
 	c := &choices[at]
-	whole, err := a.halves(c.recipe, on)
+	chosen, served, calibrating := c.recipe, a.served(c.recipe), on
+	whole, err := a.halves(served, on)
 	if err != nil {
 		return nil, err
 	}
@@ -33,32 +34,42 @@ func (a *autoFit) finish(all []recipe, on *comparedOn) (*Result, error) {
 		}
 	} else {
 		// Whether to tune is decided again, on all rows.
-		both := a.choices([]recipe{c.recipe}, whole)
+		both := a.choices([]recipe{served}, whole)
 		c = &both[a.pick(both, whole, -1).at]
-		a.out.Chosen = slices.IndexFunc(choices, func(x choiceOf) bool {
-			return x.recipe == c.recipe && x.tuned == c.tuned
-		})
+		if i := slices.IndexFunc(choices, func(x choiceOf) bool {
+			return x.recipe == chosen && x.tuned == c.tuned
+		}); i >= 0 {
+			a.out.Chosen = i
+		}
 		figures = whole.figures(a, a.expected([]*choiceOf{c, c}, c, whole), chosenErrors, nil)
 		before := on
-		if a.needsQuarters(on, whole) {
-			if before, err = a.quarters(c.recipe, whole); err != nil {
+		if served != chosen || a.needsQuarters(on, whole) {
+			if before, err = a.quarters(served, whole); err != nil {
 				return nil, err
 			}
 		}
 		a.raise(figures, c, whole, before)
-		on = whole
+		if served == chosen {
+			calibrating = whole
+		} else { // which holds rows out itself, for its threshold and perhaps probabilities
+			c = &choiceOf{recipe: chosen, result: c.result, tuned: c.tuned}
+		}
 	}
 	r, err := a.trainChosen(c)
 	if err != nil {
 		return nil, err
+	}
+	if served != chosen {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s was compared on a part of the rows; there are more than %d, "+
+			"so %s is trained on all of them", chosen.algorithm, mostBatchRows, r.Algorithm))
 	}
 	cost := &a.out.Cost
 	cost.Steps += r.Steps
 	cost.TrainingSteps = a.price.trainingSteps
 	cost.Trainings, cost.Budget = a.work/a.price.training, a.budget/a.price.training
 	r.Search, r.Figures = &a.out, figures
-	if r.Calibration == nil && !c.recipe.own {
-		r.Calibration, err = a.calibrated(c.recipe, on, r)
+	if r.Calibration == nil && !chosen.own {
+		r.Calibration, err = a.calibrated(chosen, calibrating, r)
 	}
 	return r, err
 }
@@ -236,40 +247,36 @@ func (a *autoFit) trainByFit(t *Transform, c *choiceOf, iterations int) (*Result
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.options(a.ctx, c.recipe, mapped)
+	served := a.served(c.recipe)
+	o, err := a.options(a.ctx, served, mapped)
 	if err != nil {
 		return nil, err
 	}
 	o.most, o.Progress, o.Folds, o.Calibration = iterations, a.opt.Progress, nil, a.opt.Calibration
-	bySteps := a.data.Task == Binary || a.weights == nil // no softmax by steps has class weights
-	if !isBatch(c.recipe.algorithm) || a.part.Rows <= mostBatchRows || !bySteps {
-		return Fit(a.ctx, mapped, o)
+	if served != c.recipe {
+		o.Holdout = nil
+		if a.data.Task == Binary && (c.tuned || c.recipe.algorithm == "omma") {
+			o.Threshold = ThresholdTuned
+		}
 	}
-	o = a.bySteps(o, c)
-	r, err := Fit(a.ctx, mapped, o)
-	if err == nil {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s was compared on a part of the rows; there are more than %d, "+
-			"so %s is trained on all of them", c.recipe.algorithm, mostBatchRows, o.Algorithm))
-	}
-	return r, err
+	return Fit(a.ctx, mapped, o)
 }
 
-// bySteps replaces a batch algorithm by its counterpart that makes one step an example.
-func (a *autoFit) bySteps(o Options, c *choiceOf) Options {
-	lambda := o.Config.Lambda
-	o.Config.Lambda, o.most, o.Holdout = 0, 0, nil
+// served is the recipe that is trained on all rows: a batch algorithm's counterpart that makes one
+// step an example where there are too many rows, unless it would lack the class weights.
+func (a *autoFit) served(r recipe) recipe {
 	switch {
+	case !isBatch(r.algorithm) || a.part.Rows <= mostBatchRows || a.data.Task == Multiclass && a.weights != nil:
+		return r // no softmax by steps has class weights
 	case a.data.Task == Multiclass:
-		o.Algorithm = a.usual()
-	case c.recipe.algorithm == "logistic-balanced":
-		o.Algorithm = "sgd-balanced"
+		r.algorithm, r.lambda = a.usual(), 0
+		r.own = algorithmOf(a.data.Task, r.algorithm).TunesThreshold
+	case r.algorithm == "logistic-balanced":
+		r.algorithm, r.lambda = "sgd-balanced", 0
 	default:
-		o.Algorithm, o.Config.Lambda = "sgd-logistic", lambda
+		r.algorithm = "sgd-logistic"
 	}
-	if a.data.Task == Binary && (c.tuned || c.recipe.algorithm == "omma") {
-		o.Threshold = ThresholdTuned
-	}
-	return o
+	return r
 }
 
 // describe returns the line of a candidate.

@@ -18,6 +18,10 @@ const leastHalvesIterations, mostHalvesIterations, warmIterations = 22, 40, 12
 // at least, for the gain to tell what as many rows again would give.
 const leastDoublings = 0.5
 
+// leastStep is a step in doublings that is more than rounding: both comparisons may have had all
+// rows of a rare class.
+const leastStep = 0.01
+
 // mostAhead bounds what the rows that are missing may give, in steps between two comparisons: the
 // next doublings give less than the one before.
 const mostAhead = 2
@@ -47,9 +51,13 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	if int64(on.rows) >= n || n < a.part.Rows && n < 2*int64(on.rows) {
 		return nil, nil
 	}
+	warms := a.part.Rows <= mostBatchRows && a.fits(r)
 	iterations, last := leastHalvesIterations, warmIterations
-	if !isBatch(r.algorithm) {
+	switch {
+	case !isBatch(r.algorithm):
 		iterations, last = plannedLast, plannedLast
+	case !warms:
+		last = allowedLast
 	}
 	by := division{2, 1}
 	priceOf := func(iterations int) float64 { return a.cost([]recipe{r}, by, iterations, int(n)) }
@@ -103,7 +111,7 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 	a.decide(out, r, whole)
 	whole.results[r] = out
 	a.out.Cost.Steps += out.steps
-	if a.part.Rows <= mostBatchRows && a.fits(r) {
+	if warms {
 		a.warm = warm
 	}
 	return whole, nil
@@ -111,8 +119,8 @@ func (a *autoFit) halves(r recipe, on *comparedOn) (*comparedOn, error) {
 
 // halvesRows is the number of rows that are halved.
 func (a *autoFit) halvesRows(r recipe) int64 {
-	fit := int64(mostDesignNumbers / max(1, a.price.numbers(r.features)))
-	if n := min(mostHalvesRows, fit); a.part.Rows > n {
+	fit, scores := mostDesignNumbers/max(1, a.price.numbers(r.features)), mostSearchNumbers/a.price.outputs
+	if n := min(mostHalvesRows, int64(min(fit, scores))); a.part.Rows > n {
 		return min(n, int64(mostSearchNumbers/max(1, a.price.nonZeros)))
 	}
 	return a.part.Rows
@@ -167,7 +175,7 @@ func (t *Transform) alike(other *Transform) bool {
 func (a *autoFit) raise(figures *ModelFigures, c *choiceOf, on, before *comparedOn) {
 	had, has := before.trainedOn(a.labels()), on.trainedOn(a.labels())
 	doublings := a.doublings(had, has)
-	if doublings <= 0 {
+	if doublings < leastStep {
 		return
 	}
 	ahead := min(mostAhead, a.doublings(has, a.part.rows())/doublings)

@@ -317,10 +317,84 @@ func TestHalvesOfDrawnRows(t *testing.T) {
 			t.Errorf("of %d rows of %v values %d are halved, want %d", x.rows, x.nonZeros, got, x.want)
 		}
 	}
+	a.part.Rows, a.price.outputs, a.price.columns, a.price.nonZeros = 50_000, 300, 2, 2
+	if got, want := a.halvesRows(r), int64(mostSearchNumbers/300); got != want {
+		t.Errorf("of rows with 300 scores %d are halved, want %d", got, want)
+	}
+	a.price.outputs = 1
 	// Of few more rows than the comparison had there are none.
 	on.rows = mostSearchNumbers/64/2 + 1
 	a.part.Rows, a.price.columns, a.price.nonZeros = 1<<30, 64, 64
 	if whole, err := a.halves(r, on); whole != nil || err != nil {
-		t.Errorf("halves of hardly more rows: %v, %v", whole, err)
+		t.Errorf("there are halves of hardly more rows, error %v", err)
+	}
+}
+
+// With too many rows for a batch algorithm the halves, and so the figures, are of the algorithm
+// that is trained in its place. With more than memory holds the last training does not begin with
+// them.
+func TestFinishOfManyRows(t *testing.T) {
+	d := dependentRows(t, 3000, 6, 2, 1)
+	for name, x := range map[string]struct {
+		algorithm, want string
+		measure         measure.Objective
+		rows            int64   // that there seem to be
+		price           float64 // rows that seem to be in memory
+	}{
+		"logistic":     {"logistic", "sgd-logistic", measure.FBeta{B: 1}, mostBatchRows + 1, 3000},
+		"omma":         {"omma", "sgd-logistic", measure.FBeta{B: 1}, mostBatchRows + 1, 3000},
+		"balanced":     {"logistic-balanced", "sgd-balanced", measure.GMean{}, mostBatchRows + 1, 3000},
+		"at the limit": {"logistic", "logistic", measure.FBeta{B: 1}, mostBatchRows, 3000},
+		"not in memory": {
+			"logistic", "logistic", measure.FBeta{B: 1}, 3000, mostDesignNumbers,
+		},
+	} {
+		a, err := newAutoFit(t.Context(), d, Options{Algorithm: Auto, Seed: 1, Measure: x.measure})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.part.Rows, a.price.rows, a.budget = x.rows, x.price, 1e12
+		r := recipe{scale: scaleStandard, algorithm: x.algorithm, lambda: 1}
+		sample, err := a.draw(d, "sample", 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on, err := a.comparison(sample, division{2, 1}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.compare([]recipe{r}, on); err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.finish([]recipe{r}, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Algorithm != x.want || got.Figures.Rows != 3000 {
+			t.Errorf("%s: %s is trained, and figures are of %d rows; want %s and 3000", name, got.Algorithm,
+				got.Figures.Rows, x.want)
+		}
+		if inMemory := name == "at the limit"; (a.warm != nil) != inMemory {
+			t.Errorf("%s: the last training begins with what the halves have found: %v", name, a.warm != nil)
+		}
+		served := r
+		served.algorithm = x.want
+		if served.algorithm == "sgd-balanced" {
+			served.lambda = 0
+		}
+		whole, err := a.halves(served, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		measured := figureMeasures(d.Task, x.measure)[0]
+		both := a.choices([]recipe{served}, whole)
+		c := &both[a.pick(both, whole, -1).at]
+		want := whole.figures(a, a.expected([]*choiceOf{c, c}, c, whole), chosenErrors, nil).Of(measured.Name())
+		if f := got.Figures.Of(measured.Name()); f.Value != want.Value || f.Low != want.Low {
+			t.Errorf("%s: %+v, want those of the halves of %s, %+v", name, f, x.want, want)
+		}
+		if warned := len(got.Warnings) > 0; warned != (x.want != x.algorithm) {
+			t.Errorf("%s: warnings %q", name, got.Warnings)
+		}
 	}
 }
